@@ -10,7 +10,7 @@
 // a part of it ([github.com/kindred-ml/kindred/data.Part]).
 //
 // A loss ([github.com/kindred-ml/kindred/loss.Loss]) says how wrong the distances between
-// embeddings are. A miner ([github.com/kindred-ml/kindred/mine.Config]) chooses the pairs and
+// embeddings are. A miner ([github.com/kindred-ml/kindred/mine.MiningConfig]) chooses the pairs and
 // triplets of a batch that it looks at. Both together are an objective
 // ([github.com/kindred-ml/kindred/objective.Objective]), from embeddings and labels to a value
 // and a gradient. A loss of your own is a type with two methods.

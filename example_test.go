@@ -255,7 +255,7 @@ func Example_serve() {
 	}
 	defer x.Close()
 	s, err := serve.New(serve.Options{ReadOnly: true, Collections: []serve.Collection{
-		{Name: "discs", Store: x.Store(false), Embedder: serve.Network(m)}}})
+		{Name: "discs", Store: x.Store(false), Embedder: serve.NetworkEmbedder(m)}}})
 	if err != nil {
 		log.Fatal(err)
 	}

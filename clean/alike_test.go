@@ -10,10 +10,10 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// pairs draws n rows of each of 2k classes: k places far from each other, at each of
+// drawPairs draws n rows of each of 2k classes: k places far from each other, at each of
 // which two classes lie so far apart, in standard deviations of their clouds, that
 // these overlap little and are each other's nearest.
-func pairs(rng *rand.Rand, k, n, d int, within float64) (*matrix.Dense, []int64) {
+func drawPairs(rng *rand.Rand, k, n, d int, within float64) (*matrix.Dense, []int64) {
 	x, y := matrix.New(2*k*n, d), make([]int64, 2*k*n)
 	for p := range k {
 		centre, way := make([]float64, d), make([]float64, d)
@@ -36,8 +36,8 @@ func pairs(rng *rand.Rand, k, n, d int, within float64) (*matrix.Dense, []int64)
 	return x, y
 }
 
-// mistaken gives items of some classes the label of their look-alike.
-func mistaken(y []int64, rate float64, of func(class int64) bool, rng *rand.Rand) (noisy []int64, wrong []bool) {
+// mislabel gives items of some classes the label of their look-alike.
+func mislabel(y []int64, rate float64, of func(class int64) bool, rng *rand.Rand) (noisy []int64, wrong []bool) {
 	noisy, wrong = slices.Clone(y), make([]bool, len(y))
 	for i, c := range y {
 		if of(c) && rng.Float64() < rate {
@@ -50,14 +50,14 @@ func mistaken(y []int64, rate float64, of func(class int64) bool, rng *rand.Rand
 	return noisy, wrong
 }
 
-// account is what came of suspects from 0.5 on, over several draws.
-type account struct {
+// outcomes is what came of suspects from 0.5 on, over several draws.
+type outcomes struct {
 	wrong, suspects, hits, right int
 	claimed, share, there, ece   float64
 	draws                        int
 }
 
-func (a *account) add(j *Judged, y []int64, wrong []bool) {
+func (a *outcomes) add(j *LabelErrors, y []int64, wrong []bool) {
 	a.draws++
 	var mean, came [10]float64
 	n := float64(len(y))
@@ -83,13 +83,13 @@ func (a *account) add(j *Judged, y []int64, wrong []bool) {
 	for b := range mean {
 		a.ece += math.Abs(mean[b] - came[b])
 	}
-	a.share += j.Wrong
+	a.share += j.WrongShare
 }
 
-func (a *account) recall() float64    { return float64(a.hits) / float64(max(a.wrong, 1)) }
-func (a *account) precision() float64 { return float64(a.hits) / float64(max(a.suspects, 1)) }
+func (a *outcomes) recall() float64    { return float64(a.hits) / float64(max(a.wrong, 1)) }
+func (a *outcomes) precision() float64 { return float64(a.hits) / float64(max(a.suspects, 1)) }
 
-func (a *account) log(t *testing.T, name string) {
+func (a *outcomes) log(t *testing.T, name string) {
 	t.Helper()
 	n := float64(a.draws)
 	t.Logf("%-42s %5.1f wrong, %5.1f suspects: found %.2f, precision %.2f, claimed %.2f, suggested right %.2f; "+
@@ -99,21 +99,21 @@ func (a *account) log(t *testing.T, name string) {
 		float64(a.right)/float64(max(a.hits, 1)), a.share/n, a.there/n, a.ece/n)
 }
 
-// spoiled is a set of which some labels are wrong.
-type spoiled func(rng *rand.Rand) (x *matrix.Dense, y, noisy []int64, wrong []bool)
+// noisySet is a set of which some labels are wrong.
+type noisySet func(rng *rand.Rand) (x *matrix.Dense, y, noisy []int64, wrong []bool)
 
 // benchmark judges as many draws of a set as $KINDRED_LONG says, or two.
-func benchmark(t *testing.T, name string, set spoiled) *account {
+func benchmark(t *testing.T, name string, set noisySet) *outcomes {
 	t.Helper()
 	draws := uint64(2)
 	if os.Getenv("KINDRED_LONG") != "" {
 		draws = 10
 	}
-	a := &account{}
+	a := &outcomes{}
 	for k := range draws {
 		// Not those by which the conditions of pairs were chosen.
 		x, y, noisy, wrong := set(rand.New(rand.NewPCG(k, 130)))
-		a.add(judge(t, noisy, Fold{X: x}), y, wrong)
+		a.add(findErrors(t, noisy, Fold{X: x}), y, wrong)
 	}
 	a.log(t, name)
 	return a
@@ -154,8 +154,8 @@ func TestLookalikes(t *testing.T) {
 		{"one cloud, none", 5, 120, 0, 0, all, 0},
 	} {
 		a := benchmark(t, c.name, func(rng *rand.Rand) (*matrix.Dense, []int64, []int64, []bool) {
-			x, y := pairs(rng, c.k, c.n, 16, c.within)
-			noisy, wrong := mistaken(y, c.rate, c.of, rng)
+			x, y := drawPairs(rng, c.k, c.n, 16, c.within)
+			noisy, wrong := mislabel(y, c.rate, c.of, rng)
 			return x, y, noisy, wrong
 		})
 		if c.rate == 0 {
@@ -198,8 +198,8 @@ func TestUniform(t *testing.T) {
 		{"60 classes of 6 close together, none", 60, 6, 16, 0.7, 1 << 40, 0, 0},
 	} {
 		a := benchmark(t, c.name, func(rng *rand.Rand) (*matrix.Dense, []int64, []int64, []bool) {
-			x, y := classes(rng, c.k, c.n, c.d, c.apart)
-			noisy, wrong := spoil(y, c.every, c.k, rng)
+			x, y := drawClasses(rng, c.k, c.n, c.d, c.apart)
+			noisy, wrong := corruptLabels(y, c.every, c.k, rng)
 			return x, y, noisy, wrong
 		})
 		if a.recall() < c.least || a.precision() < c.precision {
@@ -222,8 +222,8 @@ func TestUniform(t *testing.T) {
 // items with them are wrong.
 func TestConfused(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 33))
-	x, y := pairs(rng, 4, 100, 16, 5)
-	noisy, wrong := mistaken(y, 0.2, func(c int64) bool { return c == 20 || c == 50 }, rng)
+	x, y := drawPairs(rng, 4, 100, 16, 5)
+	noisy, wrong := mislabel(y, 0.2, func(c int64) bool { return c == 20 || c == 50 }, rng)
 	there := map[[2]int64]float64{}
 	size := map[int64]int{}
 	for i, w := range wrong {
@@ -232,20 +232,20 @@ func TestConfused(t *testing.T) {
 			there[[2]int64{noisy[i], y[i]}]++
 		}
 	}
-	j := judge(t, noisy, Fold{X: x})
-	if len(j.Confused) != 2 {
-		t.Fatalf("%+v", j.Confused)
+	j := findErrors(t, noisy, Fold{X: x})
+	if len(j.Confusions) != 2 {
+		t.Fatalf("%+v", j.Confusions)
 	}
-	for _, c := range j.Confused {
+	for _, c := range j.Confusions {
 		n := there[[2]int64{c.Label, c.Class}]
 		if n == 0 || c.Wrong < 0.5*n || c.Wrong > 1.5*n || c.Items != size[c.Label] {
 			t.Errorf("%+v, of which there are %.0f", c, n)
 		}
 	}
-	if j.Confused[0].Wrong < j.Confused[1].Wrong {
-		t.Errorf("not the most first: %+v", j.Confused)
+	if j.Confusions[0].Wrong < j.Confusions[1].Wrong {
+		t.Errorf("not the most first: %+v", j.Confusions)
 	}
-	if j := judge(t, y, Fold{X: x}); len(j.Confused) > 0 {
-		t.Errorf("nothing is wrong: %+v", j.Confused)
+	if j := findErrors(t, y, Fold{X: x}); len(j.Confusions) > 0 {
+		t.Errorf("nothing is wrong: %+v", j.Confusions)
 	}
 }

@@ -16,9 +16,9 @@ type weights struct {
 	sd   [len(margins{})]float64
 }
 
-// learn fits a logistic regression that separates wrong labels from the actual ones, by gradient descent
+// fitWeights fits a logistic regression that separates wrong labels from the actual ones, by gradient descent
 // with a small penalty. Negative weights become 0, because evidence against a label cannot count for it.
-func learn(asIs, wrong []margins) *weights {
+func fitWeights(asIs, wrong []margins) *weights {
 	out := &weights{}
 	const m = len(margins{})
 	n := float64(len(asIs) + len(wrong))
@@ -71,19 +71,19 @@ func (w *weights) score(t margins) float64 {
 	return s
 }
 
-// candidate returns the class other than own with the largest weighted score of both classifiers.
-func (w *weights) candidate(of []candidate, own int) candidate {
+// bestCandidate returns the class other than own with the largest weighted score of both classifiers.
+func (w *weights) bestCandidate(of []candidate, own int) candidate {
 	best, top := candidate{class: -1}, math.Inf(-1)
 	for _, c := range of {
-		if s := w.of(c); c.class != own && s > top {
+		if s := w.candidateScore(c); c.class != own && s > top {
 			best, top = c, s
 		}
 	}
 	return best
 }
 
-// of returns the weighted score of both classifiers for a candidate.
-func (w *weights) of(c candidate) float64 {
+// candidateScore returns the weighted score of both classifiers for a candidate.
+func (w *weights) candidateScore(c candidate) float64 {
 	return (w.w[0]/w.sd[0]+w.w[1]/w.sd[1])*c.vote + (w.w[2]/w.sd[2]+w.w[3]/w.sd[3])*c.head
 }
 
@@ -93,7 +93,7 @@ func (w *weights) certainty(of []candidate) float64 {
 	first, second := math.Inf(-1), math.Inf(-1)
 	seen := -1
 	for _, c := range of {
-		s := w.of(c)
+		s := w.candidateScore(c)
 		switch {
 		case c.class == seen: // suggested by both classifiers
 		case s > first:
@@ -108,23 +108,23 @@ func (w *weights) certainty(of []candidate) float64 {
 	return first - second
 }
 
-// rare is the share of wrong labels below which a score is too rare to estimate their number.
-const rare = 0.05
+// rareShare is the share of wrong labels below which a score is too rare to estimate their number.
+const rareShare = 0.05
 
-// With fewer than fewOfClass items of a class, the bound of the share of wrong labels is the tighter, the
+// With fewer than smallClass items of a class, the bound of the share of wrong labels is the tighter, the
 // less sharply the scores separate wrong labels. The area under the ROC curve is between blurred and sharp.
 const (
-	fewOfClass     = 12
-	fewOfSet       = 120 // number of items of a set that does not count as sharp
-	blurred, sharp = 0.9, 0.97
+	smallClass               = 12
+	smallSet                 = 120 // number of items of a set that does not count as sharp
+	blurredShare, sharpShare = 0.9, 0.97
 )
 
-// caution returns the number of deviations that are added to the bound of the share of wrong labels. In
+// boundDeviations returns the number of deviations that are added to the bound of the share of wrong labels. In
 // large classes it is 3, which finds all wrong labels if scores are clear. In small classes, whose items
 // support each other less, right labels score like wrong ones and would raise the bound.
-func caution(asIs, wrong []float64, classes int) float64 {
+func boundDeviations(asIs, wrong []float64, classes int) float64 {
 	const most, least = 3, 0.5
-	if len(asIs) >= fewOfClass*classes || len(asIs) < fewOfSet {
+	if len(asIs) >= smallClass*classes || len(asIs) < smallSet {
 		return most
 	}
 	given := make([]bool, len(asIs)+len(wrong))
@@ -133,36 +133,36 @@ func caution(asIs, wrong []float64, classes int) float64 {
 	}
 	_, area := detection.PrecisionAndArea(slices.Concat(asIs, wrong), given)
 	// Some of the actual labels are wrong, and no score separates these from the wrong labels given here.
-	_, ratios := pools(asIs, wrong)
-	share := bound(ratios, len(asIs), 0)
+	_, ratios := poolScores(asIs, wrong)
+	share := boundWrongShare(ratios, len(asIs), 0)
 	area = (area - share/2) / max(1-share, 0.1)
-	return least + (most-least)*min(max((area-blurred)/(sharp-blurred), 0), 1)
+	return least + (most-least)*min(max((area-blurredShare)/(sharpShare-blurredShare), 0), 1)
 }
 
-// point is a score of an item with its actual label or with a wrong one.
-type point struct {
+// scorePoint is a score of an item with its actual label or with a wrong one.
+type scorePoint struct {
 	score float64
 	wrong bool
-	at    int
+	item  int
 }
 
 // pool is a range of scores in which the ratio of the densities is assumed to be constant.
 type pool struct {
-	wrong, there float64 // shares of the wrong labels and of the actual labels
-	end          int     // end of the range of points
+	wrong, actual float64 // shares of the wrong labels and of the actual labels
+	end           int     // end of the range of points
 }
 
-// pools sorts scores and pools adjacent ones until the ratio of the density of wrong labels to that of
+// poolScores sorts scores and pools adjacent ones until the ratio of the density of wrong labels to that of
 // actual labels rises.
-func pools(asIs, wrong []float64) ([]point, []pool) {
-	var all []point
+func poolScores(asIs, wrong []float64) ([]scorePoint, []pool) {
+	var all []scorePoint
 	for i, s := range asIs {
-		all = append(all, point{s, false, i})
+		all = append(all, scorePoint{s, false, i})
 	}
 	for i, s := range wrong {
-		all = append(all, point{s, true, i})
+		all = append(all, scorePoint{s, true, i})
 	}
-	slices.SortStableFunc(all, func(a, b point) int { return cmp.Compare(a.score, b.score) })
+	slices.SortStableFunc(all, func(a, b scorePoint) int { return cmp.Compare(a.score, b.score) })
 	var out []pool
 	for k := 0; k < len(all); {
 		var b pool
@@ -170,65 +170,65 @@ func pools(asIs, wrong []float64) ([]point, []pool) {
 			if all[k].wrong {
 				b.wrong += 1 / float64(len(wrong))
 			} else {
-				b.there += 1 / float64(len(asIs))
+				b.actual += 1 / float64(len(asIs))
 			}
 		}
 		b.end = k
 		out = append(out, b)
 		for l := len(out); l > 1; l-- {
 			a, b := out[l-2], out[l-1]
-			if a.wrong*b.there < b.wrong*a.there {
+			if a.wrong*b.actual < b.wrong*a.actual {
 				break
 			}
-			out = append(out[:l-2], pool{a.wrong + b.wrong, a.there + b.there, b.end})
+			out = append(out[:l-2], pool{a.wrong + b.wrong, a.actual + b.actual, b.end})
 		}
 	}
 	return all, out
 }
 
-// bound returns the largest share of wrong labels among n for which no probability is negative. It uses
+// boundWrongShare returns the largest share of wrong labels among n for which no probability is negative. It uses
 // the ratio of the tails, which is at least that of the densities at their start, and steadier. The least
 // of many ratios is low by chance too, so a number of standard deviations is added.
-func bound(of []pool, n int, deviations float64) float64 {
+func boundWrongShare(of []pool, n int, deviations float64) float64 {
 	share := 1.0
 	var tail pool
 	for _, p := range slices.Backward(of) {
-		tail.wrong, tail.there = tail.wrong+p.wrong, tail.there+p.there
-		if tail.wrong >= rare {
+		tail.wrong, tail.actual = tail.wrong+p.wrong, tail.actual+p.actual
+		if tail.wrong >= rareShare {
 			n := float64(n)
-			share = min(share, (tail.there+deviations*math.Sqrt((tail.there+1/n)/n))/tail.wrong)
+			share = min(share, (tail.actual+deviations*math.Sqrt((tail.actual+1/n)/n))/tail.wrong)
 		}
 	}
 	return share
 }
 
-// The share of wrong labels is estimated from up to mostParts parts of the items, divided by certainty, of
+// The share of wrong labels is estimated from up to maxParts parts of the items, divided by certainty, of
 // at least partSize items each.
 const (
-	mostParts = 5
-	partSize  = 250
+	maxParts = 5
+	partSize = 250
 )
 
-// calibrate turns scores of actual labels into doubts, given scores of wrong labels. A doubt is the
+// calibrateScores turns scores of actual labels into doubts, given scores of wrong labels. A doubt is the
 // probability that a label is wrong if no right label scores like wrong ones. In tails and overlaps right
 // labels do score like that, so doubts are only used to weight items when others are judged. calibrate
 // also estimates the share of wrong labels, under the same condition. sure is the certainty of the items.
-func calibrate(asIs, wrong, sure []float64, deviations float64) (p []float64, share float64) {
-	all, ratios := pools(asIs, wrong)
-	share = bound(ratios, len(asIs), deviations)
-	for _, part := range byCertainty(sure) {
+func calibrateScores(asIs, wrong, sure []float64, deviations float64) (p []float64, share float64) {
+	all, ratios := poolScores(asIs, wrong)
+	share = boundWrongShare(ratios, len(asIs), deviations)
+	for _, part := range splitByCertainty(sure) {
 		var there, given []float64
 		for _, i := range part {
 			there, given = append(there, asIs[i]), append(given, wrong[i])
 		}
-		_, own := pools(there, given)
-		share = min(share, bound(own, len(part), 2))
+		_, own := poolScores(there, given)
+		share = min(share, boundWrongShare(own, len(part), 2))
 	}
-	return posterior(all, ratios, len(asIs), share), share
+	return wrongPosterior(all, ratios, len(asIs), share), share
 }
 
-// posterior returns the probability that each item's label is wrong, given the share of wrong labels.
-func posterior(all []point, ratios []pool, items int, share float64) []float64 {
+// wrongPosterior returns the probability that each item's label is wrong, given the share of wrong labels.
+func wrongPosterior(all []scorePoint, ratios []pool, items int, share float64) []float64 {
 	// A pool of few items proves little, so a right item is added to each. Higher scores are at least as
 	// probable.
 	n := float64(items)
@@ -236,7 +236,7 @@ func posterior(all []point, ratios []pool, items int, share float64) []float64 {
 	least := 0.0
 	for k, r := range ratios {
 		expected := share * r.wrong * n
-		least = max(least, expected/(max(expected, r.there*n)+1))
+		least = max(least, expected/(max(expected, r.actual*n)+1))
 		probability[k] = least
 	}
 	p := make([]float64, items)
@@ -246,16 +246,16 @@ func posterior(all []point, ratios []pool, items int, share float64) []float64 {
 			k++
 		}
 		if !q.wrong {
-			p[q.at] = probability[k]
+			p[q.item] = probability[k]
 		}
 	}
 	return p
 }
 
-// byCertainty divides items into parts of the same size, the most certain last. It returns nil if there
+// splitByCertainty divides items into parts of the same size, the most certain last. It returns nil if there
 // are too few items for two parts.
-func byCertainty(sure []float64) [][]int {
-	parts := min(mostParts, len(sure)/partSize)
+func splitByCertainty(sure []float64) [][]int {
+	parts := min(maxParts, len(sure)/partSize)
 	if parts < 2 {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func near(t *testing.T, what string, have, want, within float64) {
+func requireNear(t *testing.T, what string, have, want, within float64) {
 	t.Helper()
 	if !(math.Abs(have-want) <= within) {
 		t.Errorf("%s: %.9g, want %.9g", what, have, want)
@@ -43,7 +43,7 @@ func TestLearn(t *testing.T) {
 			asIs = append(asIs, a)
 		}
 	}
-	got := learn(asIs, wrong)
+	got := fitWeights(asIs, wrong)
 	all := slices.Concat(asIs, wrong)
 	for j := range got.w {
 		var mean, square float64
@@ -53,8 +53,8 @@ func TestLearn(t *testing.T) {
 		for _, a := range all {
 			square += (a[j] - mean) * (a[j] - mean) / 80
 		}
-		near(t, "mean", got.mean[j], mean, 1e-12)
-		near(t, "deviation", got.sd[j], math.Sqrt(square), 1e-8)
+		requireNear(t, "mean", got.mean[j], mean, 1e-12)
+		requireNear(t, "deviation", got.sd[j], math.Sqrt(square), 1e-8)
 	}
 	slope := func(j int) (g float64) { // of the loss, by central differences
 		loss := func(by float64) (sum float64) {
@@ -91,7 +91,7 @@ func TestLearn(t *testing.T) {
 		t.Errorf("weights %v, bias %g", got.w, got.bias)
 	}
 	// One step of the descent says what weight a constant margin has: none.
-	same := learn([]margins{{1}, {1}}, []margins{{1}, {1}})
+	same := fitWeights([]margins{{1}, {1}}, []margins{{1}, {1}})
 	if same.w != [4]float64{} || math.Abs(same.bias) > 1e-12 || same.mean[0] != 1 || same.sd[0] != 1e-9 {
 		t.Errorf("of equal margins %+v", same)
 	}
@@ -100,19 +100,19 @@ func TestLearn(t *testing.T) {
 // A score sums the margins less their means, over their deviations.
 func TestScores(t *testing.T) {
 	w := &weights{w: [4]float64{1, 2, 3, 4}, bias: 0.25, mean: [4]float64{1, -1, 2, 0}, sd: [4]float64{2, 4, 1, 8}}
-	near(t, "score", w.score(margins{3, 1, 1, 4}), 0.25+1+1-3+2, 1e-12)
-	near(t, "candidate", w.of(candidate{7, 2, 4}), (0.5+0.5)*2+(3+0.5)*4, 1e-12)
+	requireNear(t, "score", w.score(margins{3, 1, 1, 4}), 0.25+1+1-3+2, 1e-12)
+	requireNear(t, "candidate", w.candidateScore(candidate{7, 2, 4}), (0.5+0.5)*2+(3+0.5)*4, 1e-12)
 }
 
 func TestBestCandidate(t *testing.T) {
 	w := plainWeights(1) // what the neighbours say
 	of := []candidate{{4, 0.5, 0}, {2, 0.7, 0}, {9, 0.7, 0}, {1, 0.9, 0}}
 	for own, want := range map[int]int{1: 2, 2: 1, 0: 1} { // of equals the first
-		if got := w.candidate(of, own); got.class != want {
+		if got := w.bestCandidate(of, own); got.class != want {
 			t.Errorf("other than %d: %+v, want class %d", own, got, want)
 		}
 	}
-	if got := w.candidate(of[:1], 4); got.class != -1 {
+	if got := w.bestCandidate(of[:1], 4); got.class != -1 {
 		t.Errorf("of none: %+v", got)
 	}
 	for _, c := range []struct {
@@ -125,20 +125,20 @@ func TestBestCandidate(t *testing.T) {
 		{[]candidate{{4, 0.9, 0}}, 0},
 		{nil, 0},
 	} {
-		near(t, "certainty", w.certainty(c.of), c.want, 1e-12)
+		requireNear(t, "certainty", w.certainty(c.of), c.want, 1e-12)
 	}
 }
 
 // Pools are ranges of scores over which the share of wrong labels, over that of those
 // there, rises.
 func TestPools(t *testing.T) {
-	all, got := pools([]float64{4, 2, 1, 3}, []float64{6, 2, 5, 4})
+	all, got := poolScores([]float64{4, 2, 1, 3}, []float64{6, 2, 5, 4})
 	want := []pool{{0, 0.25, 1}, {0.25, 0.5, 4}, {0.25, 0.25, 6}, {0.5, 0, 8}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if !slices.IsSortedFunc(all, func(a, b point) int { return int(a.score - b.score) }) || len(all) != 8 ||
-		all[0] != (point{1, false, 2}) || all[7] != (point{6, true, 0}) {
+	if !slices.IsSortedFunc(all, func(a, b scorePoint) int { return int(a.score - b.score) }) || len(all) != 8 ||
+		all[0] != (scorePoint{1, false, 2}) || all[7] != (scorePoint{6, true, 0}) {
 		t.Errorf("%v", all)
 	}
 }
@@ -161,24 +161,24 @@ func TestBound(t *testing.T) {
 		{[]pool{{0.2, 0.1, 0}, {0.8, 0.9, 0}}, 1000, 0, 1},             // never more than all
 		{[]pool{{0.2, 0.1, 0}, {0.8, 0.9, 0}}, 100, 2, 1},              // whatever is added
 	} {
-		near(t, "bound", bound(c.of, c.n, c.deviations), c.want, 1e-12)
+		requireNear(t, "bound", boundWrongShare(c.of, c.n, c.deviations), c.want, 1e-12)
 	}
 }
 
 // Each pool has the probability that follows from its ratio, one item that is right
 // being added, and no less than a lower pool.
 func TestPosterior(t *testing.T) {
-	all, ratios := pools([]float64{4, 2, 1, 3}, []float64{6, 2, 5, 4})
-	for i, p := range posterior(all, ratios, 4, 0.5) {
-		near(t, "probability", p, []float64{0.25, 1. / 6, 0, 1. / 6}[i], 1e-12)
+	all, ratios := poolScores([]float64{4, 2, 1, 3}, []float64{6, 2, 5, 4})
+	for i, p := range wrongPosterior(all, ratios, 4, 0.5) {
+		requireNear(t, "probability", p, []float64{0.25, 1. / 6, 0, 1. / 6}[i], 1e-12)
 	}
-	all = []point{{1, false, 1}, {2, true, 0}, {3, false, 0}}
-	for i, p := range posterior(all, []pool{{0.9, 0.5, 2}, {0.1, 0, 3}}, 10, 0.5)[:2] {
-		near(t, "of a small pool", p, []float64{0.75, 0.75}[i], 1e-12)
+	all = []scorePoint{{1, false, 1}, {2, true, 0}, {3, false, 0}}
+	for i, p := range wrongPosterior(all, []pool{{0.9, 0.5, 2}, {0.1, 0, 3}}, 10, 0.5)[:2] {
+		requireNear(t, "of a small pool", p, []float64{0.75, 0.75}[i], 1e-12)
 	}
-	all = []point{{1, false, 0}, {2, false, 1}}
-	for i, p := range posterior(all, []pool{{0, 0.5, 1}, {1, 0, 2}}, 10, 0.5)[:2] {
-		near(t, "more than are there", p, []float64{0, 5. / 6}[i], 1e-12)
+	all = []scorePoint{{1, false, 0}, {2, false, 1}}
+	for i, p := range wrongPosterior(all, []pool{{0, 0.5, 1}, {1, 0, 2}}, 10, 0.5)[:2] {
+		requireNear(t, "more than are there", p, []float64{0, 5. / 6}[i], 1e-12)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestByCertainty(t *testing.T) {
 		for i := range sure {
 			sure[i] = float64((i * 7) % max(n, 1))
 		}
-		got := byCertainty(sure)
+		got := splitByCertainty(sure)
 		if len(got) != parts {
 			t.Errorf("%d items in %d parts, want %d", n, len(got), parts)
 			continue
@@ -223,13 +223,13 @@ func TestCertainPart(t *testing.T) {
 			asIs[i] = 1
 		}
 	}
-	p, share := calibrate(asIs, wrong, sure, 3)
-	near(t, "share", share, 2./250, 1e-12)
-	near(t, "denied", p[0], 0.008*500/(250+1), 1e-12)
-	near(t, "not denied", p[499], 0, 0)
-	p, share = calibrate(asIs[:400], wrong[:400], sure[:400], 0) // too few for parts
-	near(t, "share of all", share, 250./400, 1e-12)
-	near(t, "denied, of all", p[0], 250./251, 1e-12)
+	p, share := calibrateScores(asIs, wrong, sure, 3)
+	requireNear(t, "share", share, 2./250, 1e-12)
+	requireNear(t, "denied", p[0], 0.008*500/(250+1), 1e-12)
+	requireNear(t, "not denied", p[499], 0, 0)
+	p, share = calibrateScores(asIs[:400], wrong[:400], sure[:400], 0) // too few for parts
+	requireNear(t, "share of all", share, 250./400, 1e-12)
+	requireNear(t, "denied, of all", p[0], 250./251, 1e-12)
 }
 
 // Sets of small classes are bounded the more closely, the less sharply scores tell.
@@ -269,15 +269,15 @@ func TestCaution(t *testing.T) {
 		{"sharp but for what is wrong", scores(120, 0, 12), twos(120, 0), 11, 3},
 		// All scores but 0 are one pool, of which 0.15 there are as many as all wrong ones.
 		{"between, some wrong", scores(120, 6, 12), twos(120, 120-12), 11,
-			0.5 + 2.5*((area(6, 12)-0.15/2)/0.85-0.9)/0.07},
+			0.5 + 2.5*((expectedAUC(6, 12)-0.15/2)/0.85-0.9)/0.07},
 	} {
-		near(t, c.name, caution(c.asIs, c.wrong, c.classes), c.want, 1e-9)
+		requireNear(t, c.name, boundDeviations(c.asIs, c.wrong, c.classes), c.want, 1e-9)
 	}
 }
 
-// area is the share of pairs in order of 120 labels there, of which some score 1, some 2
+// expectedAUC is the share of pairs in order of 120 labels there, of which some score 1, some 2
 // and the others 0, and as many wrong ones, of which 108 score 1 and the others 2.
-func area(ones, twos float64) float64 {
+func expectedAUC(ones, twos float64) float64 {
 	const n, low, high = 120, 108, 12
 	zeros := n - ones - twos
 	return (low*(zeros+ones/2) + high*(zeros+ones+twos/2)) / (n * n)

@@ -13,35 +13,37 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// part is an embedding with the items that are judged in it (held), the items that judge them (rest), and
+// foldPart is an embedding with the items that are judged in it (held), the items that judge them (rest), and
 // every judged item's neighbours among the latter.
-type part struct {
-	x          *matrix.Dense
-	held, rest []int
-	k          int
-	near       []int     // k neighbours for each of held
-	weight     []float64 // weights of their votes
+type foldPart struct {
+	x               *matrix.Dense
+	heldOut, judges []int
+	k               int
+	neighbours      []int     // k neighbours for each of held
+	weight          []float64 // weights of their votes
 }
 
-// whole reports whether items are judged by each other, each without its own label.
-func (p *part) whole() bool { return len(p.held) == len(p.rest) && p.held[0] == p.rest[0] }
+// isWhole reports whether items are judged by each other, each without its own label.
+func (p *foldPart) isWhole() bool {
+	return len(p.heldOut) == len(p.judges) && p.heldOut[0] == p.judges[0]
+}
 
-// search finds the neighbours.
-func (p *part) search(ctx context.Context, k int) error {
+// findNeighbours finds the neighbours.
+func (p *foldPart) findNeighbours(ctx context.Context, k int) error {
 	p.k = k
-	queries, gallery := gather(p.x, p.held), (*matrix.Dense)(nil)
-	if !p.whole() {
-		gallery = gather(p.x, p.rest)
+	queries, gallery := copyRows(p.x, p.heldOut), (*matrix.Dense)(nil)
+	if !p.isWhole() {
+		gallery = copyRows(p.x, p.judges)
 	}
-	nb, err := rank.Nearest(ctx, queries, gallery, k, rank.Options{})
+	nb, err := rank.Nearest(ctx, queries, gallery, k, rank.RankOptions{})
 	if err != nil {
 		return err
 	}
-	p.near, p.weight = make([]int, len(nb.Row)), make([]float64, len(nb.Row))
+	p.neighbours, p.weight = make([]int, len(nb.Row)), make([]float64, len(nb.Row))
 	for e, r := range nb.Row {
-		p.near[e] = p.rest[r]
+		p.neighbours[e] = p.judges[r]
 	}
-	for i := range p.held {
+	for i := range p.heldOut {
 		// The scale is local: it is the mean squared distance of the neighbours.
 		var mean float64
 		row := nb.Value[i*k : (i+1)*k]
@@ -70,11 +72,11 @@ type evidence struct {
 	classes     int
 	trust       []float64
 	asIs, given []margins // margins of the actual labels, and of wrong labels
-	best        [][]candidate
+	candidates  [][]candidate
 	// ahead is the score of the class of an item less the score of each label in asked, with which
 	// the class is confused.
-	asked confused
-	ahead [][]candidate
+	confusable confusablePairs
+	ahead      [][]candidate
 	// defaults are the labels that may be default labels, and ifDefault the margins of all items with each of
 	// them.
 	defaults  []int
@@ -85,11 +87,11 @@ type evidence struct {
 // the votes of the nearest rows and by the head.
 type margins [4]float64
 
-// candidates is the number of classes that each classifier may suggest.
-const candidates = 3
+// maxCandidates is the number of classes that each classifier may suggest.
+const maxCandidates = 3
 
-// judge computes the evidence on the items of a part.
-func (p *part) judge(ctx context.Context, h *evidence) error {
+// computeEvidence computes the evidence on the items of a part.
+func (p *foldPart) computeEvidence(ctx context.Context, h *evidence) error {
 	head, err := p.fit(ctx, h)
 	if err != nil {
 		return err
@@ -97,19 +99,19 @@ func (p *part) judge(ctx context.Context, h *evidence) error {
 	const block = 256
 	said := matrix.New(block, h.classes)
 	votes := make([]float64, h.classes)
-	for lo := 0; lo < len(p.held); lo += block {
+	for lo := 0; lo < len(p.heldOut); lo += block {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		hi := min(lo+block, len(p.held))
+		hi := min(lo+block, len(p.heldOut))
 		out := said.RowRange(0, hi-lo)
 		head.predict(p, h, lo, hi, out)
 		for k := lo; k < hi; k++ {
-			i := p.held[k]
+			i := p.heldOut[k]
 			clear(votes)
 			var sum float64
 			for e := k * p.k; e < (k+1)*p.k; e++ {
-				j := p.near[e]
+				j := p.neighbours[e]
 				w := p.weight[e] * h.trust[j]
 				votes[h.y[j]] += w
 				sum += w
@@ -118,18 +120,18 @@ func (p *part) judge(ctx context.Context, h *evidence) error {
 				votes[c] /= sum
 			}
 			row := out.Row(k - lo)
-			h.best[i] = h.best[i][:0]
-			for range candidates {
-				h.add(i, argmax(votes, h.best[i]), votes, row)
+			h.candidates[i] = h.candidates[i][:0]
+			for range maxCandidates {
+				h.add(i, argmax(votes, h.candidates[i]), votes, row)
 			}
-			for range candidates {
-				h.add(i, argmax(row, h.best[i]), votes, row)
+			for range maxCandidates {
+				h.add(i, argmax(row, h.candidates[i]), votes, row)
 			}
 			h.compare(i, votes, row)
 			for k, l := range h.defaults {
-				h.ifDefault[k][i] = h.against(i, l, votes, row)
+				h.ifDefault[k][i] = h.computeMargins(i, l, votes, row)
 			}
-			h.asIs[i], h.given[i] = h.against(i, h.y[i], votes, row), h.against(i, h.wrong[i], votes, row)
+			h.asIs[i], h.given[i] = h.computeMargins(i, h.y[i], votes, row), h.computeMargins(i, h.wrong[i], votes, row)
 		}
 	}
 	return nil
@@ -137,7 +139,7 @@ func (p *part) judge(ctx context.Context, h *evidence) error {
 
 func (h *evidence) add(i, class int, votes []float64, row []float32) {
 	if class >= 0 {
-		h.best[i] = append(h.best[i], candidate{class, votes[class], float64(row[class])})
+		h.candidates[i] = append(h.candidates[i], candidate{class, votes[class], float64(row[class])})
 	}
 }
 
@@ -155,10 +157,10 @@ func argmax[T cmp.Ordered](of []T, but []candidate) int {
 	return best
 }
 
-// against computes the margins of an item with a label.
-func (h *evidence) against(i, label int, votes []float64, row []float32) margins {
+// computeMargins computes the margins of an item with a label.
+func (h *evidence) computeMargins(i, label int, votes []float64, row []float32) margins {
 	vote, head := 0.0, math.Inf(-1)
-	for _, c := range h.best[i] {
+	for _, c := range h.candidates[i] {
 		if c.class != label {
 			vote, head = max(vote, c.vote), max(head, c.head)
 		}
@@ -167,23 +169,23 @@ func (h *evidence) against(i, label int, votes []float64, row []float32) margins
 	return margins{vote - votes[label], 1 - votes[label], head - own, 1 - own}
 }
 
-// head is a ridge regression of the centred indicators of classes on the centred embedding.
-type head struct {
-	mean   []float64
-	share  []float64
-	solved *gonum.Dense  // d x d matrix inv(X'RX + lambda), for the influence of rows
-	beta   *matrix.Dense // d x classes
+// ridgeHead is a ridge regression of the centred indicators of classes on the centred embedding.
+type ridgeHead struct {
+	mean    []float64
+	share   []float64
+	inverse *gonum.Dense  // d x d matrix inv(X'RX + lambda), for the influence of rows
+	beta    *matrix.Dense // d x classes
 }
 
 // lambda is the penalty in units of the mean variance of a coordinate.
 const lambda = 0.1
 
 // fit fits the head to the items that judge.
-func (p *part) fit(ctx context.Context, h *evidence) (*head, error) {
-	n, d := len(p.rest), p.x.Cols
-	out := &head{mean: make([]float64, d), share: make([]float64, h.classes)}
+func (p *foldPart) fit(ctx context.Context, h *evidence) (*ridgeHead, error) {
+	n, d := len(p.judges), p.x.Cols
+	out := &ridgeHead{mean: make([]float64, d), share: make([]float64, h.classes)}
 	var sum float64
-	for _, i := range p.rest {
+	for _, i := range p.judges {
 		r := h.trust[i]
 		sum += r
 		out.share[h.y[i]] += r
@@ -198,7 +200,7 @@ func (p *part) fit(ctx context.Context, h *evidence) (*head, error) {
 		out.mean[j] /= sum
 	}
 	rows, weighted := matrix.New(n, d), matrix.New(n, d)
-	for k, i := range p.rest {
+	for k, i := range p.judges {
 		for j, v := range p.x.Row(i) {
 			rows.Row(k)[j] = v - float32(out.mean[j])
 			weighted.Row(k)[j] = float32(h.trust[i]) * rows.Row(k)[j]
@@ -211,18 +213,18 @@ func (p *part) fit(ctx context.Context, h *evidence) (*head, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.whole() {
+	if p.isWhole() {
 		var inverse gonum.SymDense
 		if err := chol.InverseTo(&inverse); err != nil && !errors.As(err, new(gonum.Condition)) {
 			return nil, err
 		}
-		out.solved = gonum.DenseCopyOf(&inverse)
+		out.inverse = gonum.DenseCopyOf(&inverse)
 	}
 	return out, nil
 }
 
 // solve computes beta, and returns the Cholesky factors of X'RX + lambda.
-func (f *head) solve(p *part, h *evidence, rows, weighted *matrix.Dense) (*gonum.Cholesky, error) {
+func (f *ridgeHead) solve(p *foldPart, h *evidence, rows, weighted *matrix.Dense) (*gonum.Cholesky, error) {
 	d := rows.Cols
 	gram := matrix.New(d, d)
 	matrix.Gemm(true, false, 1, weighted, rows, 0, gram)
@@ -244,7 +246,7 @@ func (f *head) solve(p *part, h *evidence, rows, weighted *matrix.Dense) (*gonum
 	// X'R(Y - share), by class.
 	target := gonum.NewDense(d, h.classes, nil)
 	total := make([]float64, d)
-	for k, i := range p.rest {
+	for k, i := range p.judges {
 		for j, v := range weighted.Row(k) {
 			target.Set(j, h.y[i], target.At(j, h.y[i])+float64(v))
 			total[j] += float64(v)
@@ -274,20 +276,20 @@ func (f *head) solve(p *part, h *evidence, rows, weighted *matrix.Dense) (*gonum
 
 // predict writes the head's predictions for the held items lo..hi-1 to out. For an item of the fit it
 // writes the prediction without that item.
-func (d *head) predict(p *part, h *evidence, lo, hi int, out *matrix.Dense) {
+func (d *ridgeHead) predict(p *foldPart, h *evidence, lo, hi int, out *matrix.Dense) {
 	rows := matrix.New(hi-lo, p.x.Cols)
 	for k := lo; k < hi; k++ {
-		for j, v := range p.x.Row(p.held[k]) {
+		for j, v := range p.x.Row(p.heldOut[k]) {
 			rows.Row(k - lo)[j] = v - float32(d.mean[j])
 		}
 	}
 	matrix.Gemm(false, false, 1, rows, d.beta, 0, out)
 	var influence []float64
-	if d.solved != nil {
+	if d.inverse != nil {
 		inv := matrix.New(p.x.Cols, p.x.Cols)
 		for j := range inv.Rows {
 			for k := range inv.Cols {
-				inv.Row(j)[k] = float32(d.solved.At(j, k))
+				inv.Row(j)[k] = float32(d.inverse.At(j, k))
 			}
 		}
 		t := matrix.New(rows.Rows, rows.Cols)
@@ -301,7 +303,7 @@ func (d *head) predict(p *part, h *evidence, lo, hi int, out *matrix.Dense) {
 	}
 	for k := range out.Rows {
 		row := out.Row(k)
-		i := p.held[lo+k]
+		i := p.heldOut[lo+k]
 		scale, own := 1.0, 0.0
 		if influence != nil {
 			l := min(h.trust[i]*influence[k], 0.99)
@@ -317,11 +319,11 @@ func (d *head) predict(p *part, h *evidence, lo, hi int, out *matrix.Dense) {
 	}
 }
 
-// count counts the neighbours with an item's own label and with the suggested label.
-func (p *part) count(y []int, out *Judged, number map[int64]int) {
-	for k, i := range p.held {
+// countVotes counts the neighbours with an item's own label and with the suggested label.
+func (p *foldPart) countVotes(y []int, out *LabelErrors, number map[int64]int) {
+	for k, i := range p.heldOut {
 		to := number[out.Suggested[i]]
-		for _, j := range p.near[k*p.k : (k+1)*p.k] {
+		for _, j := range p.neighbours[k*p.k : (k+1)*p.k] {
 			switch y[j] {
 			case y[i]:
 				out.Agree[i]++
@@ -332,8 +334,8 @@ func (p *part) count(y []int, out *Judged, number map[int64]int) {
 	}
 }
 
-// gather copies rows.
-func gather(x *matrix.Dense, rows []int) *matrix.Dense {
+// copyRows copies rows.
+func copyRows(x *matrix.Dense, rows []int) *matrix.Dense {
 	out := matrix.New(len(rows), x.Cols)
 	for k, i := range rows {
 		copy(out.Row(k), x.Row(i))

@@ -10,9 +10,9 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// without is what a ridge regression says of row i that was fitted to the rows of rest
+// leaveOneOut is what a ridge regression says of row i that was fitted to the rows of rest
 // but i, with the centre, the shares and the penalty of all of rest.
-func without(x *matrix.Dense, rest []int, y []int, classes int, trust []float64, i int) []float64 {
+func leaveOneOut(x *matrix.Dense, rest []int, y []int, classes int, trust []float64, i int) []float64 {
 	d := x.Cols
 	mean, share, sum := make([]float64, d), make([]float64, classes), 0.0
 	for _, k := range rest {
@@ -62,8 +62,8 @@ func without(x *matrix.Dense, rest []int, y []int, classes int, trust []float64,
 // The head says of an item what one says that was fitted without it, whether all judge
 // each other or halves of the same size do.
 func TestHeadWithout(t *testing.T) {
-	x, labels := classes(rand.New(rand.NewPCG(1, 7)), 3, 8, 4, 1.5)
-	y, _ := dense(labels)
+	x, labels := drawClasses(rand.New(rand.NewPCG(1, 7)), 3, 8, 4, 1.5)
+	y, _ := numberLabels(labels)
 	trust := make([]float64, len(y))
 	var even, odd []int
 	for i := range y {
@@ -74,24 +74,24 @@ func TestHeadWithout(t *testing.T) {
 			odd = append(odd, i)
 		}
 	}
-	for name, folds := range map[string][]Fold{"whole": {{X: x}}, "halves": {{X: x, Held: even}, {X: x, Held: odd}}} {
-		parts, err := split(t.Context(), folds, len(y), &Options{Neighbours: 5})
+	for name, folds := range map[string][]Fold{"whole": {{X: x}}, "halves": {{X: x, HeldOut: even}, {X: x, HeldOut: odd}}} {
+		parts, err := splitFolds(t.Context(), folds, len(y), &Options{Neighbours: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range parts {
-			if p.whole() != (name == "whole") {
-				t.Errorf("%s: whole is %v", name, p.whole())
+			if p.isWhole() != (name == "whole") {
+				t.Errorf("%s: whole is %v", name, p.isWhole())
 			}
 			h := &evidence{y: y, classes: 3, trust: trust}
 			head, err := p.fit(t.Context(), h)
 			if err != nil {
 				t.Fatal(err)
 			}
-			out := matrix.New(len(p.held), 3)
-			head.predict(p, h, 0, len(p.held), out)
-			for k, i := range p.held {
-				for c, want := range without(x, p.rest, y, 3, trust, i) {
+			out := matrix.New(len(p.heldOut), 3)
+			head.predict(p, h, 0, len(p.heldOut), out)
+			for k, i := range p.heldOut {
+				for c, want := range leaveOneOut(x, p.judges, y, 3, trust, i) {
 					if have := float64(out.Row(k)[c]); math.Abs(have-want) > 1e-4 {
 						t.Errorf("%s: of item %d and class %d %.6f, want %.6f", name, i, c, have, want)
 					}
@@ -120,13 +120,13 @@ func TestVotes(t *testing.T) {
 	x := matrix.New(5, 1)
 	copy(x.Data, []float32{0, 1, 2, 3, 10})
 	y := []int{0, 0, 1, 1, 2}
-	parts, err := split(t.Context(), []Fold{{X: x}}, 5, &Options{Neighbours: 2})
+	parts, err := splitFolds(t.Context(), []Fold{{X: x}}, 5, &Options{Neighbours: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := &evidence{y: y, wrong: []int{1, 1, 0, 0, 0}, classes: 3, trust: []float64{1, 0.5, 1, 1, 1},
-		best: make([][]candidate, 5), asIs: make([]margins, 5), given: make([]margins, 5)}
-	if err := parts[0].judge(t.Context(), h); err != nil {
+		candidates: make([][]candidate, 5), asIs: make([]margins, 5), given: make([]margins, 5)}
+	if err := parts[0].computeEvidence(t.Context(), h); err != nil {
 		t.Fatal(err)
 	}
 	// The nearest of item 0 are 1 and 2, at squared distances of 1 and 4, 2.5 on average.

@@ -17,8 +17,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// classes draws n rows of each of k classes, apart from each other in d dimensions.
-func classes(rng *rand.Rand, k, n, d int, apart float64) (*matrix.Dense, []int64) {
+// drawClasses draws n rows of each of k classes, apart from each other in d dimensions.
+func drawClasses(rng *rand.Rand, k, n, d int, apart float64) (*matrix.Dense, []int64) {
 	x, y := matrix.New(k*n, d), make([]int64, k*n)
 	for c := range k {
 		centre := make([]float64, d)
@@ -35,8 +35,8 @@ func classes(rng *rand.Rand, k, n, d int, apart float64) (*matrix.Dense, []int64
 	return x, y
 }
 
-// spoil changes one label in every.
-func spoil(y []int64, every, k int, rng *rand.Rand) (noisy []int64, wrong []bool) {
+// corruptLabels changes one label in every.
+func corruptLabels(y []int64, every, k int, rng *rand.Rand) (noisy []int64, wrong []bool) {
 	noisy, wrong = slices.Clone(y), make([]bool, len(y))
 	for i := range y {
 		if rng.IntN(every) == 0 {
@@ -47,9 +47,9 @@ func spoil(y []int64, every, k int, rng *rand.Rand) (noisy []int64, wrong []bool
 	return noisy, wrong
 }
 
-func judge(t *testing.T, y []int64, folds ...Fold) *Judged {
+func findErrors(t *testing.T, y []int64, folds ...Fold) *LabelErrors {
 	t.Helper()
-	j, err := Labels(t.Context(), y, Options{}, folds...)
+	j, err := FindLabelErrors(t.Context(), y, Options{}, folds...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,18 +60,18 @@ func judge(t *testing.T, y []int64, folds ...Fold) *Judged {
 // their sum is near the number of wrong labels.
 func TestLabels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	x, y := classes(rng, 8, 60, 12, 1.2)
-	noisy, wrong := spoil(y, 8, 8, rng)
+	x, y := drawClasses(rng, 8, 60, 12, 1.2)
+	noisy, wrong := corruptLabels(y, 8, 8, rng)
 	var folds []Fold
 	for f := range 3 {
 		fold := Fold{X: x}
 		for i := f; i < len(y); i += 3 {
-			fold.Held = append(fold.Held, i)
+			fold.HeldOut = append(fold.HeldOut, i)
 		}
 		folds = append(folds, fold)
 	}
 	for name, with := range map[string][]Fold{"left out": {{X: x}}, "folds": folds} {
-		j := judge(t, noisy, with...)
+		j := findErrors(t, noisy, with...)
 		n, hit, right := 0, 0, 0
 		var sum float64
 		for i, w := range wrong {
@@ -90,8 +90,8 @@ func TestLabels(t *testing.T) {
 			t.Errorf("%s: %d suspects, %d of %d wrong labels among them, %d suggestions right", name,
 				len(suspects), hit, n, right)
 		}
-		if math.Abs(sum-float64(n)) > 0.3*float64(n) || math.Abs(j.Wrong-float64(n)/float64(len(y))) > 0.05 {
-			t.Errorf("%s: the scores sum to %.1f, the share is %.3f; %d of %d are wrong", name, sum, j.Wrong, n, len(y))
+		if math.Abs(sum-float64(n)) > 0.3*float64(n) || math.Abs(j.WrongShare-float64(n)/float64(len(y))) > 0.05 {
+			t.Errorf("%s: the scores sum to %.1f, the share is %.3f; %d of %d are wrong", name, sum, j.WrongShare, n, len(y))
 		}
 		if first := suspects[0]; j.Votes[first] == 0 || j.Votes[first]+j.Agree[first] > j.Neighbours {
 			t.Errorf("%s: %d votes for, %d against of %d", name, j.Votes[first], j.Agree[first], j.Neighbours)
@@ -107,9 +107,9 @@ func TestWeakEmbedding(t *testing.T) {
 	const draws = 3
 	for k := range uint64(draws) {
 		rng := rand.New(rand.NewPCG(k, 5))
-		x, y := classes(rng, 10, 100, 4, 0.5)
-		noisy, wrong := spoil(y, 10, 10, rng)
-		j := judge(t, noisy, Fold{X: x})
+		x, y := drawClasses(rng, 10, 100, 4, 0.5)
+		noisy, wrong := corruptLabels(y, 10, 10, rng)
+		j := findErrors(t, noisy, Fold{X: x})
 		var mean, came [10]float64
 		for i, p := range j.Score {
 			b := min(int(10*p), 9)
@@ -122,7 +122,7 @@ func TestWeakEmbedding(t *testing.T) {
 		for b := range mean {
 			ece += math.Abs(mean[b]-came[b]) / draws
 		}
-		share += j.Wrong / draws
+		share += j.WrongShare / draws
 	}
 	t.Logf("expected calibration error %.3f, share %.3f of %.3f", ece, share, there)
 	if ece > 0.18 || share > 3.2*there {
@@ -133,8 +133,8 @@ func TestWeakEmbedding(t *testing.T) {
 // The peers find wrong labels too, in an embedding and in folds.
 func TestPeers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 2))
-	x, y := classes(rng, 5, 40, 8, 4)
-	noisy, wrong := spoil(y, 10, 5, rng)
+	x, y := drawClasses(rng, 5, 40, 8, 4)
+	noisy, wrong := corruptLabels(y, 10, 5, rng)
 	half := []int{}
 	for i := 0; i < len(y); i += 2 {
 		half = append(half, i)
@@ -143,12 +143,12 @@ func TestPeers(t *testing.T) {
 	for i := 1; i < len(y); i += 2 {
 		rest = append(rest, i)
 	}
-	for name, folds := range map[string][]Fold{"whole": {{X: x}}, "folds": {{X: x, Held: half}, {X: x, Held: rest}}} {
+	for name, folds := range map[string][]Fold{"whole": {{X: x}}, "folds": {{X: x, HeldOut: half}, {X: x, HeldOut: rest}}} {
 		neighbours, err := Disagreement(t.Context(), noisy, 0, folds...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		confident, err := Confident(t.Context(), noisy, folds...)
+		confident, err := ConfidentLearning(t.Context(), noisy, folds...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestPeers(t *testing.T) {
 		}
 	}
 	one := make([]int64, len(y))
-	if _, err := Confident(t.Context(), one, Fold{X: x}); err == nil {
+	if _, err := ConfidentLearning(t.Context(), one, Fold{X: x}); err == nil {
 		t.Error("one class")
 	}
 	if _, err := Disagreement(t.Context(), y[1:], 0, Fold{X: x}); err == nil {
@@ -172,9 +172,9 @@ func TestPeers(t *testing.T) {
 
 // Labels that are all right give next to no suspects.
 func TestNoneWrong(t *testing.T) {
-	x, y := classes(rand.New(rand.NewPCG(3, 2)), 6, 50, 10, 1.5)
-	if j := judge(t, y, Fold{X: x}); len(j.Suspects(0.5)) > 3 || j.Wrong > 0.03 {
-		t.Errorf("%d suspects, share %g", len(j.Suspects(0.5)), j.Wrong)
+	x, y := drawClasses(rand.New(rand.NewPCG(3, 2)), 6, 50, 10, 1.5)
+	if j := findErrors(t, y, Fold{X: x}); len(j.Suspects(0.5)) > 3 || j.WrongShare > 0.03 {
+		t.Errorf("%d suspects, share %g", len(j.Suspects(0.5)), j.WrongShare)
 	}
 }
 
@@ -182,16 +182,16 @@ func TestNoneWrong(t *testing.T) {
 // did not see them does not.
 func TestMemorised(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 2))
-	x, y := classes(rng, 5, 60, 8, 2)
-	noisy, wrong := spoil(y, 6, 5, rng)
-	centres, _ := classes(rng, 5, 1, 8, 20)
+	x, y := drawClasses(rng, 5, 60, 8, 2)
+	noisy, wrong := corruptLabels(y, 6, 5, rng)
+	centres, _ := drawClasses(rng, 5, 1, 8, 20)
 	memorised := matrix.New(x.Rows, 8)
 	for i, l := range noisy {
 		for j, v := range centres.Row(int(l) / 10) {
 			memorised.Row(i)[j] = v + x.Row(i)[j]/10
 		}
 	}
-	found := func(j *Judged) (n int) {
+	found := func(j *LabelErrors) (n int) {
 		for i, w := range wrong {
 			if w && j.Score[i] >= 0.5 {
 				n++
@@ -208,44 +208,44 @@ func TestMemorised(t *testing.T) {
 				for j, v := range centres.Row(int(y[i]) / 10) {
 					fold.X.Row(i)[j] = v + x.Row(i)[j]/10
 				}
-				fold.Held = append(fold.Held, i)
+				fold.HeldOut = append(fold.HeldOut, i)
 			}
 		}
 		folds = append(folds, fold)
 	}
-	itself, held := found(judge(t, noisy, Fold{X: memorised})), found(judge(t, noisy, folds...))
+	itself, held := found(findErrors(t, noisy, Fold{X: memorised})), found(findErrors(t, noisy, folds...))
 	if itself > 5 || held < 35 {
 		t.Errorf("%d wrong labels found in the embedding that learned them, %d in those that did not", itself, held)
 	}
 }
 
 func TestSameBits(t *testing.T) {
-	x, y := classes(rand.New(rand.NewPCG(7, 2)), 4, 40, 6, 1)
-	want := judge(t, y, Fold{X: x})
+	x, y := drawClasses(rand.New(rand.NewPCG(7, 2)), 4, 40, 6, 1)
+	want := findErrors(t, y, Fold{X: x})
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	if got := judge(t, y, Fold{X: x}); !reflect.DeepEqual(got, want) {
+	if got := findErrors(t, y, Fold{X: x}); !reflect.DeepEqual(got, want) {
 		t.Error("another number of processors gives other scores")
 	}
 }
 
 func TestDegenerate(t *testing.T) {
-	x, y := classes(rand.New(rand.NewPCG(8, 2)), 3, 4, 2, 3)
+	x, y := drawClasses(rand.New(rand.NewPCG(8, 2)), 3, 4, 2, 3)
 	nan := matrix.New(12, 2)
 	nan.Row(3)[1] = float32(math.NaN())
 	ctx := t.Context()
 	for name, f := range map[string]func() error{
-		"no fold":     func() error { _, err := Labels(ctx, y, Options{}); return err },
-		"one class":   func() error { _, err := Labels(ctx, make([]int64, 12), Options{}, Fold{X: x}); return err },
-		"rows":        func() error { _, err := Labels(ctx, y[1:], Options{}, Fold{X: x}); return err },
-		"NaN":         func() error { _, err := Labels(ctx, y, Options{}, Fold{X: nan}); return err },
-		"held twice":  func() error { _, err := Labels(ctx, y, Options{}, Fold{X: x}, Fold{X: x}); return err },
-		"not held":    func() error { _, err := Labels(ctx, y, Options{}, Fold{X: x, Held: []int{1}}); return err },
-		"outside":     func() error { _, err := Labels(ctx, y, Options{}, Fold{X: x, Held: []int{12}}); return err },
-		"negative":    func() error { _, err := Labels(ctx, y, Options{Rounds: -1}, Fold{X: x}); return err },
-		"level":       func() error { _, err := Outliers(ctx, x, 0, 0); return err },
-		"few labels":  func() error { _, err := Overlaps(ctx, x, y[1:], 0, 0.5); return err },
-		"too many k":  func() error { _, err := Outliers(ctx, x, 12, 0.1); return err },
-		"NaN outlier": func() error { _, err := Outliers(ctx, nan, 0, 0.1); return err },
+		"no fold":     func() error { _, err := FindLabelErrors(ctx, y, Options{}); return err },
+		"one class":   func() error { _, err := FindLabelErrors(ctx, make([]int64, 12), Options{}, Fold{X: x}); return err },
+		"rows":        func() error { _, err := FindLabelErrors(ctx, y[1:], Options{}, Fold{X: x}); return err },
+		"NaN":         func() error { _, err := FindLabelErrors(ctx, y, Options{}, Fold{X: nan}); return err },
+		"held twice":  func() error { _, err := FindLabelErrors(ctx, y, Options{}, Fold{X: x}, Fold{X: x}); return err },
+		"not held":    func() error { _, err := FindLabelErrors(ctx, y, Options{}, Fold{X: x, HeldOut: []int{1}}); return err },
+		"outside":     func() error { _, err := FindLabelErrors(ctx, y, Options{}, Fold{X: x, HeldOut: []int{12}}); return err },
+		"negative":    func() error { _, err := FindLabelErrors(ctx, y, Options{Rounds: -1}, Fold{X: x}); return err },
+		"level":       func() error { _, err := FindOutliers(ctx, x, 0, 0); return err },
+		"few labels":  func() error { _, err := FindOverlaps(ctx, x, y[1:], 0, 0.5); return err },
+		"too many k":  func() error { _, err := FindOutliers(ctx, x, 12, 0.1); return err },
+		"NaN outlier": func() error { _, err := FindOutliers(ctx, nan, 0, 0.1); return err },
 	} {
 		if f() == nil {
 			t.Errorf("%s: no error", name)
@@ -257,41 +257,41 @@ func TestDegenerate(t *testing.T) {
 		y []int64
 	}{"equal rows": {matrix.New(12, 2), y}, "singletons": {x, []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
 		"two": {x.RowRange(3, 5), y[3:5]}} {
-		j := judge(t, in.y, Fold{X: in.x})
+		j := findErrors(t, in.y, Fold{X: in.x})
 		for i, s := range j.Score {
 			if !(s >= 0 && s <= 1) || j.Suggested[i] == in.y[i] {
 				t.Errorf("%s: score %g, suggested %d for %d", name, s, j.Suggested[i], in.y[i])
 			}
 		}
 	}
-	if odd, err := Outliers(ctx, matrix.New(12, 2), 0, 0.1); err != nil || len(odd) > 0 {
+	if odd, err := FindOutliers(ctx, matrix.New(12, 2), 0, 0.1); err != nil || len(odd) > 0 {
 		t.Errorf("equal rows: %v, %v", odd, err)
 	}
 }
 
 func TestOutliers(t *testing.T) {
-	x, _ := classes(rand.New(rand.NewPCG(9, 2)), 3, 80, 6, 3)
+	x, _ := drawClasses(rand.New(rand.NewPCG(9, 2)), 3, 80, 6, 3)
 	for j := range x.Row(17) {
 		x.Row(17)[j], x.Row(200)[j] = 40, -35
 	}
-	odd, err := Outliers(t.Context(), x, 0, 0.01)
+	odd, err := FindOutliers(t.Context(), x, 0, 0.01)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(odd) < 2 || len(odd) > 5 || odd[0].Item+odd[1].Item != 217 || odd[0].Score < 0.99 || odd[0].Times < 2 {
+	if len(odd) < 2 || len(odd) > 5 || odd[0].Item+odd[1].Item != 217 || odd[0].Score < 0.99 || odd[0].DistanceRatio < 2 {
 		t.Errorf("%+v", odd)
 	}
 }
 
 // Two classes drawn from one cloud overlap wholly, classes apart not at all.
 func TestOverlaps(t *testing.T) {
-	x, y := classes(rand.New(rand.NewPCG(10, 2)), 3, 90, 6, 3)
+	x, y := drawClasses(rand.New(rand.NewPCG(10, 2)), 3, 90, 6, 3)
 	for i := range 90 {
 		if i%2 == 0 {
 			y[i] = 77
 		}
 	}
-	pairs, err := Overlaps(t.Context(), x, y, 0, 0.5)
+	pairs, err := FindOverlaps(t.Context(), x, y, 0, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,8 +301,8 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// photo is a picture of smooth blobs.
-func photo(seed uint64, w, h int) *image.RGBA {
+// drawPhoto is a picture of smooth blobs.
+func drawPhoto(seed uint64, w, h int) *image.RGBA {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	im := image.NewRGBA(image.Rect(0, 0, w, h))
 	type blob struct{ x, y, r, v float64 }
@@ -326,24 +326,24 @@ func photo(seed uint64, w, h int) *image.RGBA {
 
 // Copies that were cut, made brighter or reduced are found, and no others.
 func TestDuplicates(t *testing.T) {
-	var prints []*Print
+	var prints []*Fingerprint
 	for k := range 40 {
-		prints = append(prints, NewPrint(photo(uint64(k), 120, 90)))
+		prints = append(prints, NewFingerprint(drawPhoto(uint64(k), 120, 90)))
 	}
 	of := map[int]int{}
 	copied := func(k int, im image.Image) {
 		of[len(prints)] = k
-		prints = append(prints, NewPrint(im))
+		prints = append(prints, NewFingerprint(im))
 	}
-	copied(3, photo(3, 60, 45))
-	copied(5, photo(5, 120, 90).SubImage(image.Rect(8, 4, 112, 86)))
-	bright := photo(8, 120, 90)
+	copied(3, drawPhoto(3, 60, 45))
+	copied(5, drawPhoto(5, 120, 90).SubImage(image.Rect(8, 4, 112, 86)))
+	bright := drawPhoto(8, 120, 90)
 	for i, v := range bright.Pix {
 		bright.Pix[i] = uint8(min(255, int(v)*6/5))
 	}
 	copied(8, bright)
-	prints = append(prints, nil, NewPrint(image.NewGray(image.Rect(0, 0, 9, 9))),
-		NewPrint(image.NewGray(image.Rect(0, 0, 9, 9))))
+	prints = append(prints, nil, NewFingerprint(image.NewGray(image.Rect(0, 0, 9, 9))),
+		NewFingerprint(image.NewGray(image.Rect(0, 0, 9, 9))))
 	// The embedding has copies side by side.
 	x := matrix.New(len(prints), 1)
 	for i := range prints {
@@ -352,7 +352,7 @@ func TestDuplicates(t *testing.T) {
 			x.Row(i)[0] = float32(k) + 0.1
 		}
 	}
-	copies, err := Duplicates(t.Context(), prints, DuplicateOptions{X: x})
+	copies, err := FindDuplicates(t.Context(), prints, DuplicateOptions{X: x})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,17 +365,17 @@ func TestDuplicates(t *testing.T) {
 		t.Errorf("%d copies found of %d: %v", len(copies), len(of), copies)
 	}
 	// The cut picture is no copy of a whole one.
-	if whole, err := Duplicates(t.Context(), prints, DuplicateOptions{X: x, Whole: true}); err != nil ||
+	if whole, err := FindDuplicates(t.Context(), prints, DuplicateOptions{X: x, WholeOnly: true}); err != nil ||
 		len(whole) != 2 {
 		t.Errorf("whole copies %v, %v", whole, err)
 	}
-	if g := Groups([]Copy{{1, 2, 1}, {4, 9, 1}, {2, 6, 1}}); fmt.Sprint(g) != "[[1 2 6] [4 9]]" {
+	if g := GroupCopies([]Copy{{1, 2, 1}, {4, 9, 1}, {2, 6, 1}}); fmt.Sprint(g) != "[[1 2 6] [4 9]]" {
 		t.Errorf("groups %v", g)
 	}
 }
 
-// detailed is a picture of many small blobs.
-func detailed(seed uint64, w, h int) *image.RGBA {
+// drawDetailedPhoto is a picture of many small blobs.
+func drawDetailedPhoto(seed uint64, w, h int) *image.RGBA {
 	rng := rand.New(rand.NewPCG(seed, 9))
 	grey := make([]float64, w*h)
 	for range 250 {
@@ -402,14 +402,14 @@ func TestCut(t *testing.T) {
 	found, n := 0, 0
 	for _, share := range []float64{0.05, 0.1, 0.2} {
 		for k := range uint64(12) {
-			im := detailed(k, w, h)
+			im := drawDetailedPhoto(k, w, h)
 			cw, ch := int((1-share)*w), int((1-share)*h)
 			x, y := rng.IntN(w-cw+1), rng.IntN(h-ch+1)
-			p, q := NewPrint(im), NewPrint(im.SubImage(image.Rect(x, y, x+cw, y+ch)))
-			if n++; plainLikeness(p, q, apart) >= alike {
+			p, q := NewFingerprint(im), NewFingerprint(im.SubImage(image.Rect(x, y, x+cw, y+ch)))
+			if n++; plainLikeness(p, q, minNeighbourCorrelation) >= minCopyCorrelation {
 				found++
 			}
-			if l := plainLikeness(NewPrint(detailed(k+1, w, h)), q, apart); l >= 0.9 {
+			if l := plainLikeness(NewFingerprint(drawDetailedPhoto(k+1, w, h)), q, minNeighbourCorrelation); l >= 0.9 {
 				t.Errorf("a part of another picture has the likeness %.3f", l)
 			}
 		}
@@ -421,9 +421,9 @@ func TestCut(t *testing.T) {
 }
 
 func TestStops(t *testing.T) {
-	x, y := classes(rand.New(rand.NewPCG(11, 2)), 3, 200, 4, 2)
+	x, y := drawClasses(rand.New(rand.NewPCG(11, 2)), 3, 200, 4, 2)
 	ctxtest.CheckStops(t, 6, func(ctx context.Context) error {
-		_, err := Labels(ctx, y, Options{}, Fold{X: x})
+		_, err := FindLabelErrors(ctx, y, Options{}, Fold{X: x})
 		return err
 	})
 }

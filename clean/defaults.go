@@ -12,8 +12,8 @@ import (
 
 // Limits of default labels.
 const (
-	mostDefaults  = 5
-	leastDefaults = 5 // least number of contradicted items, besides twice the expected one
+	maxDefaults     = 5
+	minDefaultItems = 5 // least number of contradicted items, besides twice the expected one
 )
 
 // findDefaults returns the labels that may be default labels, the likeliest first. These have far more contradicted
@@ -36,12 +36,12 @@ func (h *evidence) findDefaults(raw, given []float64) []int {
 	var out []int
 	for c, n := range count {
 		others := total - n
-		if n >= leastDefaults+2*max(others/(h.classes-1), others*size[c]/(len(h.y)-size[c])) {
+		if n >= minDefaultItems+2*max(others/(h.classes-1), others*size[c]/(len(h.y)-size[c])) {
 			out = append(out, c)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(count[b], count[a]) })
-	return out[:min(len(out), mostDefaults)]
+	return out[:min(len(out), maxDefaults)]
 }
 
 // doubtDefaults raises the doubts of the items with default labels, and returns the sum of the increases.
@@ -56,8 +56,8 @@ func (h *evidence) doubtDefaults(w *weights, raw, doubt []float64) (sum float64)
 				given = append(given, w.score(h.ifDefault[k][i]))
 			}
 		}
-		all, ratios := pools(asIs, given)
-		for at, p := range posterior(all, ratios, len(asIs), bound(ratios, len(asIs), 2)) {
+		all, ratios := poolScores(asIs, given)
+		for at, p := range wrongPosterior(all, ratios, len(asIs), boundWrongShare(ratios, len(asIs), 2)) {
 			if more := p - doubt[item[at]]; more > 0 {
 				doubt[item[at]] = p
 				sum += more

@@ -30,7 +30,7 @@ func TestDefaultLabels(t *testing.T) {
 		{"none, all alike", 10, 20, 0, 1 << 40, nil, false, 1, 0},
 	} {
 		rng := rand.New(rand.NewPCG(8, 31))
-		x, y := classes(rng, c.k, c.n, 12, c.apart)
+		x, y := drawClasses(rng, c.k, c.n, 12, c.apart)
 		noisy := slices.Clone(y)
 		there := 0
 		for i := range y {
@@ -50,7 +50,7 @@ func TestDefaultLabels(t *testing.T) {
 			}
 		}
 		found, accused := 0, 0
-		for i, s := range judge(t, noisy, Fold{X: x}).Score {
+		for i, s := range findErrors(t, noisy, Fold{X: x}).Score {
 			switch {
 			case s < 0.5:
 			case noisy[i] == y[i]:

@@ -12,25 +12,25 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// Odd is an item unlike all others.
-type Odd struct {
+// Outlier is an item unlike all others.
+type Outlier struct {
 	Item int
 	// Score is 1 minus the false discovery rate at which it counts as odd.
 	Score float64
-	// Times is its distance from its neighbours, divided by their distance from their own
+	// DistanceRatio is its distance from its neighbours, divided by their distance from their own
 	// neighbours.
-	Times float64
+	DistanceRatio float64
 }
 
 // The distance ratio of an odd item is at least clearly, even if the others' distances are very similar. If
-// most distances are equal, as on a grid or among copies, it is at least clearlyEven, because the end of
+// most distances are equal, as on a grid or among copies, it is at least minOddRatioEven, because the end of
 // an evenly spaced line has a ratio of 1.6.
 const (
-	clearly     = 1.5
-	clearlyEven = 2
+	minOddRatio     = 1.5
+	minOddRatioEven = 2
 )
 
-// Outliers finds rows of x that are far from their neighbours, relative to the neighbours' own distances.
+// FindOutliers finds rows of x that are far from their neighbours, relative to the neighbours' own distances.
 // The measure is the mean distance to the k nearest rows, divided by the mean of the same over these
 // neighbours (the idea of the local outlier factor, Breunig et al. 2000). The logarithm of this ratio is
 // assumed to be normal with the observed median and median absolute deviation, or with the mean absolute
@@ -40,7 +40,7 @@ const (
 // are first.
 //
 // k is at least 1 and less than the number of rows. 0 means 10, or all other rows if there are fewer.
-func Outliers(ctx context.Context, x *matrix.Dense, k int, level float64) ([]Odd, error) {
+func FindOutliers(ctx context.Context, x *matrix.Dense, k int, level float64) ([]Outlier, error) {
 	if x == nil || x.Rows < 3 {
 		return nil, nil
 	}
@@ -48,7 +48,7 @@ func Outliers(ctx context.Context, x *matrix.Dense, k int, level float64) ([]Odd
 	if !(level > 0 && level < 1) {
 		return nil, fmt.Errorf("clean: outliers at the level %g, want more than 0 and less than 1", level)
 	}
-	nb, err := rank.Nearest(ctx, x, nil, k, rank.Options{})
+	nb, err := rank.Nearest(ctx, x, nil, k, rank.RankOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -83,23 +83,23 @@ func Outliers(ctx context.Context, x *matrix.Dense, k int, level float64) ([]Odd
 	}
 	// In units of a normal distribution's deviation (Iglewicz and Hoaglin 1993).
 	sd := 1.4826 * median(off)
-	clearly := clearly
+	clearly := minOddRatio
 	if sd < 1e-9 {
-		sd, clearly = 1.2533*mean+1e-9, clearlyEven
+		sd, clearly = 1.2533*mean+1e-9, minOddRatioEven
 	}
 	order := make([]int, len(logs))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logs[b], logs[a]) })
-	var out []Odd
+	var out []Outlier
 	n := float64(len(logs))
 	rate := math.MaxFloat64 // the least rate so far
 	for r := len(order) - 1; r >= 0; r-- {
 		i := order[r]
 		p := math.Erfc((logs[i]-middle)/sd/math.Sqrt2) / 2
 		if rate = min(rate, p*n/float64(r+1)); rate <= level && times[i] >= clearly {
-			out = append(out, Odd{i, 1 - rate, times[i]})
+			out = append(out, Outlier{i, 1 - rate, times[i]})
 		}
 	}
 	slices.Reverse(out)
@@ -111,8 +111,8 @@ func median(v []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// Pair is two classes that overlap.
-type Pair struct {
+// ClassOverlap is two classes that overlap.
+type ClassOverlap struct {
 	A, B int64
 	// Mixing is the degree of overlap. It is 0 if no item's nearest neighbour among both classes is in
 	// the other class, and 1 if neighbours are in the other class as often as by chance.
@@ -121,14 +121,14 @@ type Pair struct {
 	Low, High float64
 }
 
-// Overlaps returns the pairs of classes whose mixing is at least least, the most mixed first. Mixing is the
+// FindOverlaps returns the pairs of classes whose mixing is at least least, the most mixed first. Mixing is the
 // share of items whose nearest neighbour among both classes is of the other class, divided by the share
 // for random labels, which is 2 n_a n_b / (n (n - 1)) (Schilling's and Henze's count of neighbours, for
 // two samples). Low and High are the normal bounds of the share of n items.
 //
 // A pair of classes is examined if an item of one class has an item of the other among its k nearest. For
 // k, 0 means 10, or all others if there are fewer.
-func Overlaps(ctx context.Context, x *matrix.Dense, labels []int64, k int, least float64) ([]Pair, error) {
+func FindOverlaps(ctx context.Context, x *matrix.Dense, labels []int64, k int, least float64) ([]ClassOverlap, error) {
 	if x == nil || x.Rows != len(labels) {
 		return nil, errors.New("clean: the numbers of labels and of rows differ")
 	}
@@ -136,11 +136,11 @@ func Overlaps(ctx context.Context, x *matrix.Dense, labels []int64, k int, least
 		return nil, nil
 	}
 	k = cmp.Or(k, min(10, x.Rows-1))
-	nb, err := rank.Nearest(ctx, x, nil, k, rank.Options{})
+	nb, err := rank.Nearest(ctx, x, nil, k, rank.RankOptions{})
 	if err != nil {
 		return nil, err
 	}
-	y, ids := dense(labels)
+	y, ids := numberLabels(labels)
 	rows := make([][]int, len(ids))
 	for i, c := range y {
 		rows[c] = append(rows[c], i)
@@ -152,15 +152,15 @@ func Overlaps(ctx context.Context, x *matrix.Dense, labels []int64, k int, least
 			met[[2]int{min(a, b), max(a, b)}] = true
 		}
 	}
-	var out []Pair
+	var out []ClassOverlap
 	for p := range met {
 		a, b := rows[p[0]], rows[p[1]]
 		n := float64(len(a) + len(b))
 		if len(a) < 2 || len(b) < 2 {
 			continue
 		}
-		both := gather(x, slices.Concat(a, b))
-		one, err := rank.Nearest(ctx, both, nil, 1, rank.Options{})
+		both := copyRows(x, slices.Concat(a, b))
+		one, err := rank.Nearest(ctx, both, nil, 1, rank.RankOptions{})
 		if err != nil {
 			return nil, err
 		}
@@ -174,10 +174,10 @@ func Overlaps(ctx context.Context, x *matrix.Dense, labels []int64, k int, least
 		share := cross / n
 		sd := 1.96 * math.Sqrt(share*(1-share)/n)
 		if m := share / chance; m >= least {
-			out = append(out, Pair{ids[p[0]], ids[p[1]], m, max(share-sd, 0) / chance, (share + sd) / chance})
+			out = append(out, ClassOverlap{ids[p[0]], ids[p[1]], m, max(share-sd, 0) / chance, (share + sd) / chance})
 		}
 	}
-	slices.SortFunc(out, func(p, q Pair) int {
+	slices.SortFunc(out, func(p, q ClassOverlap) int {
 		return cmp.Or(cmp.Compare(q.Mixing, p.Mixing), cmp.Compare(p.A, q.A), cmp.Compare(p.B, q.B))
 	})
 	return out, nil

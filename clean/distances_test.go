@@ -11,11 +11,11 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// line has a row of one coordinate for each place.
-func line(places ...float32) *matrix.Dense { return matrix.FromSlice(len(places), 1, places) }
+// rowsOnLine has a row of one coordinate for each place.
+func rowsOnLine(places ...float32) *matrix.Dense { return matrix.FromSlice(len(places), 1, places) }
 
-// nearestOf are the k rows nearest to row i, by sorting all.
-func nearestOf(x *matrix.Dense, i, k int) (rows []int, distance []float64) {
+// nearestBySorting are the k rows nearest to row i, by sorting all.
+func nearestBySorting(x *matrix.Dense, i, k int) (rows []int, distance []float64) {
 	var other []int
 	of := make([]float64, x.Rows)
 	for j := range x.Rows {
@@ -50,7 +50,7 @@ func TestPlainOutliers(t *testing.T) {
 		}
 		far := make([]float64, 40)
 		for i := range far {
-			_, d := nearestOf(x, i, used)
+			_, d := nearestBySorting(x, i, used)
 			for _, v := range d {
 				far[i] += v / float64(used)
 			}
@@ -58,7 +58,7 @@ func TestPlainOutliers(t *testing.T) {
 		var all []float64
 		times := make([]float64, 40)
 		for i := range times {
-			rows, _ := nearestOf(x, i, used)
+			rows, _ := nearestBySorting(x, i, used)
 			var theirs float64
 			for _, j := range rows {
 				theirs += far[j] / float64(used)
@@ -91,7 +91,7 @@ func TestPlainOutliers(t *testing.T) {
 			return least
 		}
 		for _, level := range []float64{0.001, 0.05, 0.5} {
-			odd, err := Outliers(t.Context(), x, k, level)
+			odd, err := FindOutliers(t.Context(), x, k, level)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,8 +105,8 @@ func TestPlainOutliers(t *testing.T) {
 				t.Fatalf("k %d at %g: %d of %d: %+v", k, level, len(odd), want, odd)
 			}
 			for r, o := range odd {
-				near(t, "score", o.Score, 1-rate(o.Item), 1e-6)
-				near(t, "times", o.Times, times[o.Item], 1e-4)
+				requireNear(t, "score", o.Score, 1-rate(o.Item), 1e-6)
+				requireNear(t, "times", o.DistanceRatio, times[o.Item], 1e-4)
 				if r > 0 && all[o.Item] > all[odd[r-1].Item] {
 					t.Errorf("%+v after %+v", o, odd[r-1])
 				}
@@ -128,8 +128,8 @@ func TestOutlierOfEvenDistances(t *testing.T) {
 			x.Row(i)[0] = float32(i)
 		}
 		x.Row(101)[0] = c.at
-		odd, err := Outliers(t.Context(), x, 4, 0.05)
-		if err != nil || len(odd) != c.want || c.want == 1 && (odd[0].Item != 101 || odd[0].Times < 2) {
+		odd, err := FindOutliers(t.Context(), x, 4, 0.05)
+		if err != nil || len(odd) != c.want || c.want == 1 && (odd[0].Item != 101 || odd[0].DistanceRatio < 2) {
 			t.Errorf("at %g: %+v, %v", c.at, odd, err)
 		}
 	}
@@ -138,30 +138,30 @@ func TestOutlierOfEvenDistances(t *testing.T) {
 		corners.Row(i)[i] = 1
 	}
 	corners.Row(3)[3] = 1.01
-	if odd, err := Outliers(t.Context(), corners, 0, 0.05); err != nil || len(odd) > 0 {
+	if odd, err := FindOutliers(t.Context(), corners, 0, 0.05); err != nil || len(odd) > 0 {
 		t.Errorf("corners: %+v, %v", odd, err)
 	}
 }
 
 // Beside copies of each other, an item at any distance is odd; one of the copies is not.
 func TestOutlierBesideCopies(t *testing.T) {
-	odd, err := Outliers(t.Context(), line(1, 1, 1, 1, 1, 1, 1, 9), 3, 0.05)
-	if err != nil || len(odd) != 1 || odd[0].Item != 7 || odd[0].Times != math.MaxFloat64 || odd[0].Score != 1 {
+	odd, err := FindOutliers(t.Context(), rowsOnLine(1, 1, 1, 1, 1, 1, 1, 9), 3, 0.05)
+	if err != nil || len(odd) != 1 || odd[0].Item != 7 || odd[0].DistanceRatio != math.MaxFloat64 || odd[0].Score != 1 {
 		t.Errorf("%+v, %v", odd, err)
 	}
 	for n := range 3 { // too few to tell
-		if odd, err := Outliers(t.Context(), matrix.New(n, 1), 0, 0.05); err != nil || odd != nil {
+		if odd, err := FindOutliers(t.Context(), matrix.New(n, 1), 0, 0.05); err != nil || odd != nil {
 			t.Errorf("%d rows: %v, %v", n, odd, err)
 		}
-		if pairs, err := Overlaps(t.Context(), matrix.New(n, 1), make([]int64, n), 0, 0); err != nil || pairs != nil {
+		if pairs, err := FindOverlaps(t.Context(), matrix.New(n, 1), make([]int64, n), 0, 0); err != nil || pairs != nil {
 			t.Errorf("%d rows: %v, %v", n, pairs, err)
 		}
 	}
-	if odd, err := Outliers(t.Context(), line(0, 1, 9), 0, 0.99); err != nil { // of three, two are the others
+	if odd, err := FindOutliers(t.Context(), rowsOnLine(0, 1, 9), 0, 0.99); err != nil { // of three, two are the others
 		t.Errorf("%v, %v", odd, err)
 	}
 	for _, level := range []float64{-0.1, 0, 1, 1.5, math.NaN()} {
-		if _, err := Outliers(t.Context(), line(0, 1, 9), 0, level); err == nil ||
+		if _, err := FindOutliers(t.Context(), rowsOnLine(0, 1, 9), 0, level); err == nil ||
 			!strings.Contains(err.Error(), "want more than 0 and less than 1") {
 			t.Errorf("level %g: %v", level, err)
 		}
@@ -170,7 +170,7 @@ func TestOutlierBesideCopies(t *testing.T) {
 
 func TestMedian(t *testing.T) {
 	for want, v := range map[float64][]float64{5: {5}, 2: {3, 1}, 3: {9, 3, 1}, 4: {9, 1, 3, 5}} {
-		near(t, "median", median(v), want, 0)
+		requireNear(t, "median", median(v), want, 0)
 	}
 }
 
@@ -178,9 +178,9 @@ func TestMedian(t *testing.T) {
 func TestPlainOverlaps(t *testing.T) {
 	// Of classes 5 and 8 on a line the nearest neighbours of the first four are of the
 	// other class, those of the last four of their own.
-	x := line(0, 1, 10, 11.5, 20, 21, 30, 31.5, 100, 101, 102.5)
+	x := rowsOnLine(0, 1, 10, 11.5, 20, 21, 30, 31.5, 100, 101, 102.5)
 	labels := []int64{5, 8, 5, 8, 5, 5, 8, 8, 2, 2, 2}
-	got, err := Overlaps(t.Context(), x, labels, 1, 0.5)
+	got, err := FindOverlaps(t.Context(), x, labels, 1, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,23 +189,23 @@ func TestPlainOverlaps(t *testing.T) {
 	if len(got) != 1 || got[0].A != 5 || got[0].B != 8 {
 		t.Fatalf("%+v", got)
 	}
-	near(t, "mixing", got[0].Mixing, 0.5/chance, 1e-12)
-	near(t, "low", got[0].Low, (0.5-sd)/chance, 1e-12)
-	near(t, "high", got[0].High, (0.5+sd)/chance, 1e-12)
-	if got, err = Overlaps(t.Context(), x, labels, 1, 0.5/chance); err != nil || len(got) != 1 { // at least
+	requireNear(t, "mixing", got[0].Mixing, 0.5/chance, 1e-12)
+	requireNear(t, "low", got[0].Low, (0.5-sd)/chance, 1e-12)
+	requireNear(t, "high", got[0].High, (0.5+sd)/chance, 1e-12)
+	if got, err = FindOverlaps(t.Context(), x, labels, 1, 0.5/chance); err != nil || len(got) != 1 { // at least
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err = Overlaps(t.Context(), x, labels, 1, 0.9); err != nil || len(got) != 0 {
+	if got, err = FindOverlaps(t.Context(), x, labels, 1, 0.9); err != nil || len(got) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// All others are among ten neighbours, so that classes apart are looked at, too.
-	if got, err = Overlaps(t.Context(), x, labels, 0, 0); err != nil || len(got) != 3 || got[0].B != 8 ||
+	if got, err = FindOverlaps(t.Context(), x, labels, 0, 0); err != nil || len(got) != 3 || got[0].B != 8 ||
 		got[1].A != 2 || got[1].B != 5 || got[1].Mixing != 0 || got[1].Low != 0 || got[2].B != 8 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// A class of one item is of no pair; a class of two is.
 	few := []int64{1, 2, 1, 1, 3, 3, 1, 1, 1, 1, 1}
-	if got, err = Overlaps(t.Context(), x, few, 0, 0); err != nil || len(got) != 1 || got[0].B != 3 {
+	if got, err = FindOverlaps(t.Context(), x, few, 0, 0); err != nil || len(got) != 1 || got[0].B != 3 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -219,7 +219,7 @@ func TestOverlapOrder(t *testing.T) {
 		places = append(places, at, at+1, at+10, at+11)
 		labels = append(labels, pair[0], pair[1], pair[0], pair[1])
 	}
-	got, err := Overlaps(t.Context(), line(places...), labels, 1, 0.1)
+	got, err := FindOverlaps(t.Context(), rowsOnLine(places...), labels, 1, 0.1)
 	var order []int64
 	for _, p := range got {
 		order = append(order, p.A, p.B)

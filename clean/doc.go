@@ -2,7 +2,7 @@
 // contradict those of their neighbours, copies of pictures, items unlike all others, and classes that
 // overlap so much that they look like one.
 //
-//	res, err := clean.Labels(ctx, labels, clean.Options{}, clean.Fold{X: x})
+//	res, err := clean.FindLabelErrors(ctx, labels, clean.Options{}, clean.Fold{X: x})
 //	for _, i := range res.Suspects(0.5) {
 //		fmt.Println(i, labels[i], res.Suggested[i], res.Score[i])
 //	}

@@ -17,8 +17,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// drawing is thick strokes on a black or white ground.
-func drawing(rng *rand.Rand, strokes int, white bool) *image.Gray {
+// drawStrokes is thick strokes on a black or white ground.
+func drawStrokes(rng *rand.Rand, strokes int, white bool) *image.Gray {
 	im := image.NewGray(image.Rect(0, 0, 40, 40))
 	x, y := 20.0, 20.0
 	for range strokes {
@@ -44,26 +44,26 @@ func drawing(rng *rand.Rand, strokes int, white bool) *image.Gray {
 // drawings that are much alike, parts of them, photographs, and both together.
 func TestPlainSearch(t *testing.T) {
 	for _, kind := range []string{"black", "white", "both", "photos"} {
-		var prints []*Print
+		var prints []*Fingerprint
 		for k := range uint64(12) {
 			rng := rand.New(rand.NewPCG(k, 11))
 			var im interface {
 				image.Image
 				SubImage(image.Rectangle) image.Image
-			} = drawing(rng, 2, kind == "white" || kind == "both" && k%2 == 0)
+			} = drawStrokes(rng, 2, kind == "white" || kind == "both" && k%2 == 0)
 			if kind == "photos" || kind == "both" && k%3 == 0 {
-				im = photo(k, 40, 40)
+				im = drawPhoto(k, 40, 40)
 			}
 			x, y := rng.IntN(5), rng.IntN(5)
-			prints = append(prints, NewPrint(im), NewPrint(im.SubImage(image.Rect(x, y, x+36, y+36))))
+			prints = append(prints, NewFingerprint(im), NewFingerprint(im.SubImage(image.Rect(x, y, x+36, y+36))))
 		}
-		prints = append(prints, nil, &Print{blank: true})
+		prints = append(prints, nil, &Fingerprint{isBlank: true})
 		x := matrix.New(len(prints), 2)
 		for i := range x.Data {
 			x.Data[i] = float32(i / 8) // those beside each other are neighbours, most not alike at all
 		}
 		for _, by := range []*matrix.Dense{nil, x} {
-			got, err := Duplicates(t.Context(), prints, DuplicateOptions{X: by})
+			got, err := FindDuplicates(t.Context(), prints, DuplicateOptions{X: by})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,14 +82,14 @@ func TestPlainSearch(t *testing.T) {
 // also if each differs by a pixel.
 func TestRepeated(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 11))
-	one, other := NewPrint(drawing(rng, 3, false)), NewPrint(photo(4, 60, 60))
-	prints := []*Print{other, nil}
+	one, other := NewFingerprint(drawStrokes(rng, 3, false)), NewFingerprint(drawPhoto(4, 60, 60))
+	prints := []*Fingerprint{other, nil}
 	for range 2000 {
 		prints = append(prints, one)
 	}
 	prints = append(prints, other)
 	last, times := 0, 0
-	copies, err := Duplicates(t.Context(), prints, DuplicateOptions{Progress: func(done, total int) {
+	copies, err := FindDuplicates(t.Context(), prints, DuplicateOptions{Progress: func(done, total int) {
 		last, times = done, total // two pictures: one range, one call
 	}})
 	if err != nil {
@@ -98,29 +98,29 @@ func TestRepeated(t *testing.T) {
 	if len(copies) != 2000 || copies[0] != (Copy{0, 2002, 1}) || copies[1999] != (Copy{2, 2001, 1}) {
 		t.Errorf("%d pairs, the first %v", len(copies), copies[:min(len(copies), 1)])
 	}
-	if g := Groups(copies); len(g) != 2 || len(g[1]) != 2000 {
+	if g := GroupCopies(copies); len(g) != 2 || len(g[1]) != 2000 {
 		t.Errorf("%d groups", len(g))
 	}
 	if last != 2 || times != 2 {
 		t.Errorf("told of %d pictures of %d", last, times)
 	}
 	const n = 400
-	nearly := make([]*Print, n)
+	nearly := make([]*Fingerprint, n)
 	for i := range nearly {
-		p := &Print{hash: one.hash, grey: one.grey}
+		p := &Fingerprint{hash: one.hash, grey: one.grey}
 		p.grey[i] ^= 1
 		for k, v := range p.grey {
-			p.whole.add(v)
+			p.allPixels.add(v)
 			if k%2 == 0 && k/side%2 == 0 {
-				p.half.add(v)
+				p.halfPixels.add(v)
 			}
 		}
 		nearly[i] = p
 	}
-	if copies, err = Duplicates(t.Context(), nearly, DuplicateOptions{}); err != nil {
+	if copies, err = FindDuplicates(t.Context(), nearly, DuplicateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if g := Groups(copies); len(g) != 1 || len(g[0]) != n || len(copies) > 2*listed*n || len(copies) < listed*n/2 {
+	if g := GroupCopies(copies); len(g) != 1 || len(g[0]) != n || len(copies) > 2*maxListedCopies*n || len(copies) < maxListedCopies*n/2 {
 		t.Errorf("%d pairs in %d groups", len(copies), len(g))
 	}
 	before := make([]bool, n)
@@ -134,12 +134,12 @@ func TestRepeated(t *testing.T) {
 
 // The search stops when it is told to.
 func TestDuplicatesStop(t *testing.T) {
-	var prints []*Print
+	var prints []*Fingerprint
 	for k := range uint64(60) {
-		prints = append(prints, NewPrint(drawing(rand.New(rand.NewPCG(k, 11)), 3, false)))
+		prints = append(prints, NewFingerprint(drawStrokes(rand.New(rand.NewPCG(k, 11)), 3, false)))
 	}
 	ctxtest.CheckStops(t, 3, func(ctx context.Context) error {
-		_, err := Duplicates(ctx, prints, DuplicateOptions{})
+		_, err := FindDuplicates(ctx, prints, DuplicateOptions{})
 		return err
 	})
 }
@@ -163,7 +163,7 @@ func TestKnownCopies(t *testing.T) {
 		var im imaging.Image
 		var dec imaging.Decoder
 		var names []string
-		var prints []*Print
+		var prints []*Fingerprint
 		for i, name := range d.Names {
 			if os.Getenv("KINDRED_LONG") == "" && !strings.HasPrefix(name, c.of) {
 				continue
@@ -171,9 +171,9 @@ func TestKnownCopies(t *testing.T) {
 			if err := d.Image(t.Context(), i, &im, &dec); err != nil {
 				t.Fatal(err)
 			}
-			names, prints = append(names, name), append(prints, NewPrint(&im))
+			names, prints = append(names, name), append(prints, NewFingerprint(&im))
 		}
-		copies, err := Duplicates(t.Context(), prints, DuplicateOptions{})
+		copies, err := FindDuplicates(t.Context(), prints, DuplicateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ func Example() {
 		x.Row(i)[labels[i]] += 8
 	}
 	labels[42] = 0 // it is a 2
-	res, err := clean.Labels(context.Background(), labels, clean.Options{}, clean.Fold{X: x})
+	res, err := clean.FindLabelErrors(context.Background(), labels, clean.Options{}, clean.Fold{X: x})
 	if err != nil {
 		fmt.Println(err)
 		return

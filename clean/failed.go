@@ -12,48 +12,48 @@ import (
 
 // Limits of groups of failed photos.
 const (
-	FailedClasses = 3 // least number of classes of a group
-	FailedPhotos  = 4 // least number of photos of a group
-	failedReach   = 0.25
-	failedLinks   = 15 // nearest photos that may be linked to a photo
+	MinFailedClasses  = 3 // least number of classes of a group
+	MinFailedPhotos   = 4 // least number of photos of a group
+	maxFailedDistance = 0.25
+	maxFailedLinks    = 15 // nearest photos that may be linked to a photo
 )
 
-// Failed returns the rows of failed photos, ascending: photos that are nearly the same whatever their class, such as
-// of a lens cap or black frames. They are groups of at least FailedPhotos photos of at least FailedClasses classes,
+// FindFailedPhotos returns the rows of failed photos, ascending: photos that are nearly the same whatever their class, such as
+// of a lens cap or black frames. They are groups of at least MinFailedPhotos photos of at least MinFailedClasses classes,
 // linked by distances of at most a quarter of the usual one within a class. The usual distance is the median, over
-// the classes, of the median distance of two photos of a class. Each photo of a group has FailedPhotos - 1 links.
+// the classes, of the median distance of two photos of a class. Each photo of a group has MinFailedPhotos - 1 links.
 //
 // No class has more than three quarters of a group. Classes that have more than half of their photos in groups are
 // one thing under several names, not failed photos: a group where most photos are of such classes does not count.
 // Nor does a group if most of its photos have another photo of their class at half of the usual distance.
-func Failed(ctx context.Context, x *matrix.Dense, labels []int64, distance rank.Distance) ([]int, error) {
+func FindFailedPhotos(ctx context.Context, x *matrix.Dense, labels []int64, distance rank.Distance) ([]int, error) {
 	if x == nil || x.Rows != len(labels) {
 		return nil, errors.New("clean: the numbers of labels and of rows differ")
 	}
-	reach, apart := failedReach, 2.0
+	reach, apart := maxFailedDistance, 2.0
 	switch distance {
 	case rank.Cosine: // it grows with the square of the angle
 		reach, apart = reach*reach, apart*apart
 	case rank.Dot: // products have no scale
 		distance = rank.Euclidean
 	}
-	y, ids := dense(labels)
-	if len(ids) < FailedClasses || x.Rows < FailedPhotos {
+	y, ids := numberLabels(labels)
+	if len(ids) < MinFailedClasses || x.Rows < MinFailedPhotos {
 		return nil, nil
 	}
-	k := min(failedLinks, x.Rows-1)
-	nb, err := rank.Nearest(ctx, x, nil, k, rank.Options{Distance: distance})
+	k := min(maxFailedLinks, x.Rows-1)
+	nb, err := rank.Nearest(ctx, x, nil, k, rank.RankOptions{Distance: distance})
 	if err != nil {
 		return nil, err
 	}
-	usual, err := usualDistance(ctx, x, y, len(ids), distance)
+	usual, err := medianClassDistance(ctx, x, y, len(ids), distance)
 	if err != nil {
 		return nil, err
 	}
-	linked := func(e int) bool { return distance.From(nb.Value[e]) <= reach*usual }
+	linked := func(e int) bool { return distance.FromValue(nb.Value[e]) <= reach*usual }
 	group := make([]int, x.Rows) // -1 without enough links
 	for i := range group {
-		if group[i] = i; !linked(i*k + FailedPhotos - 2) {
+		if group[i] = i; !linked(i*k + MinFailedPhotos - 2) {
 			group[i] = -1
 		}
 	}
@@ -80,18 +80,18 @@ func Failed(ctx context.Context, x *matrix.Dense, labels []int64, distance rank.
 		of[c] = append(of[c], i)
 	}
 	var out []int
-	for _, rows := range mixed(groups, y, of) {
+	for _, rows := range mixedGroups(groups, y, of) {
 		near := 0
 		for _, i := range rows {
 			others := slices.DeleteFunc(slices.Clone(of[y[i]]), func(j int) bool { return slices.Contains(rows, j) })
 			if len(others) == 0 {
 				continue
 			}
-			nb, err := rank.Nearest(ctx, gather(x, []int{i}), gather(x, others), 1, rank.Options{Distance: distance})
+			nb, err := rank.Nearest(ctx, copyRows(x, []int{i}), copyRows(x, others), 1, rank.RankOptions{Distance: distance})
 			if err != nil {
 				return nil, err
 			}
-			if distance.From(nb.Value[0]) <= reach*usual*apart {
+			if distance.FromValue(nb.Value[0]) <= reach*usual*apart {
 				near++
 			}
 		}
@@ -103,9 +103,9 @@ func Failed(ctx context.Context, x *matrix.Dense, labels []int64, distance rank.
 	return out, nil
 }
 
-// mixed returns the groups of photos of many classes that are not classes under several names. of has the rows of
+// mixedGroups returns the groups of photos of many classes that are not classes under several names. of has the rows of
 // each class.
-func mixed(groups map[int][]int, y []int, of [][]int) (out [][]int) {
+func mixedGroups(groups map[int][]int, y []int, of [][]int) (out [][]int) {
 	in := make([]int, len(of))
 	for g, rows := range groups {
 		count, most := map[int]int{}, 0
@@ -113,7 +113,7 @@ func mixed(groups map[int][]int, y []int, of [][]int) (out [][]int) {
 			count[y[i]]++
 			most = max(most, count[y[i]])
 		}
-		if len(rows) < FailedPhotos || len(count) < FailedClasses || 4*most > 3*len(rows) {
+		if len(rows) < MinFailedPhotos || len(count) < MinFailedClasses || 4*most > 3*len(rows) {
 			delete(groups, g)
 			continue
 		}
@@ -135,9 +135,9 @@ func mixed(groups map[int][]int, y []int, of [][]int) (out [][]int) {
 	return out
 }
 
-// usualDistance returns the median, over the classes with two photos or more, of the median distance of two photos.
+// medianClassDistance returns the median, over the classes with two photos or more, of the median distance of two photos.
 // Of large classes it compares every so many.
-func usualDistance(ctx context.Context, x *matrix.Dense, y []int, classes int, distance rank.Distance) (float64,
+func medianClassDistance(ctx context.Context, x *matrix.Dense, y []int, classes int, distance rank.Distance) (float64,
 	error) {
 	const compared = 30
 	rows := make([][]int, classes)
@@ -153,11 +153,11 @@ func usualDistance(ctx context.Context, x *matrix.Dense, y []int, classes int, d
 		for k := range some {
 			some[k] = of[k*len(of)/len(some)]
 		}
-		nb, err := rank.Nearest(ctx, gather(x, some), nil, len(some)-1, rank.Options{Distance: distance})
+		nb, err := rank.Nearest(ctx, copyRows(x, some), nil, len(some)-1, rank.RankOptions{Distance: distance})
 		if err != nil {
 			return 0, err
 		}
-		usual = append(usual, distance.From(median(nb.Value)))
+		usual = append(usual, distance.FromValue(median(nb.Value)))
 	}
 	if len(usual) == 0 {
 		return math.Inf(-1), nil

@@ -17,17 +17,17 @@ func TestFailed(t *testing.T) {
 		failed int // one of so many photos, 0 for none
 		kinds  int // of failed photos
 	}{
-		{"one kind", func(rng *rand.Rand) (*matrix.Dense, []int64) { return classes(rng, 20, 30, 12, 3) }, 30, 1},
-		{"two kinds", func(rng *rand.Rand) (*matrix.Dense, []int64) { return classes(rng, 40, 15, 12, 2) }, 15, 2},
-		{"a few", func(rng *rand.Rand) (*matrix.Dense, []int64) { return classes(rng, 20, 6, 12, 3) }, 25, 1},
-		{"none", func(rng *rand.Rand) (*matrix.Dense, []int64) { return classes(rng, 20, 30, 12, 3) }, 0, 0},
-		{"look-alikes", func(rng *rand.Rand) (*matrix.Dense, []int64) { return pairs(rng, 20, 30, 4, 0.5) }, 0, 0},
+		{"one kind", func(rng *rand.Rand) (*matrix.Dense, []int64) { return drawClasses(rng, 20, 30, 12, 3) }, 30, 1},
+		{"two kinds", func(rng *rand.Rand) (*matrix.Dense, []int64) { return drawClasses(rng, 40, 15, 12, 2) }, 15, 2},
+		{"a few", func(rng *rand.Rand) (*matrix.Dense, []int64) { return drawClasses(rng, 20, 6, 12, 3) }, 25, 1},
+		{"none", func(rng *rand.Rand) (*matrix.Dense, []int64) { return drawClasses(rng, 20, 30, 12, 3) }, 0, 0},
+		{"look-alikes", func(rng *rand.Rand) (*matrix.Dense, []int64) { return drawPairs(rng, 20, 30, 4, 0.5) }, 0, 0},
 		{"overlapping classes in the plane",
-			func(rng *rand.Rand) (*matrix.Dense, []int64) { return classes(rng, 10, 200, 2, 2) }, 0, 0},
-		{"one cloud", func(rng *rand.Rand) (*matrix.Dense, []int64) { return classes(rng, 10, 60, 3, 0) }, 0, 0},
-		{"tails", func(rng *rand.Rand) (*matrix.Dense, []int64) { return tailed(rng, 20, 60, 12, 1) }, 0, 0},
+			func(rng *rand.Rand) (*matrix.Dense, []int64) { return drawClasses(rng, 10, 200, 2, 2) }, 0, 0},
+		{"one cloud", func(rng *rand.Rand) (*matrix.Dense, []int64) { return drawClasses(rng, 10, 60, 3, 0) }, 0, 0},
+		{"tails", func(rng *rand.Rand) (*matrix.Dense, []int64) { return drawHeavyTailed(rng, 20, 60, 12, 1) }, 0, 0},
 		{"classes under four names", func(rng *rand.Rand) (*matrix.Dense, []int64) {
-			x, y := classes(rng, 10, 20, 12, 3)
+			x, y := drawClasses(rng, 10, 20, 12, 3)
 			names := slices.Clone(y)
 			rows := slices.Clone(x.Data)
 			for k := range int64(3) {
@@ -52,7 +52,7 @@ func TestFailed(t *testing.T) {
 					x.Row(i)[len(want)%c.kinds] += 9
 				}
 			}
-			got, err := Failed(t.Context(), x, y, distance)
+			got, err := FindFailedPhotos(t.Context(), x, y, distance)
 			if err != nil || !slices.Equal(got, want) {
 				t.Errorf("%s, %v: %d found (%v ...) of %d, %v", c.name, distance, len(got), got[:min(len(got), 9)],
 					len(want), err)

@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// finder compares pictures that are all different files.
+// copyFinder compares pictures that are all different files.
 //
 // If pictures are simple, many pairs have hashes that differ little: 7 % of the pairs of MNIST. So whole
 // pictures are compared by sums of integers, and only products must be computed for a pair. To find
@@ -16,23 +16,23 @@ import (
 // be a part of it. On every other pixel, all of these are compared by one float32 product of matrices. This
 // is done for drawings, whose pixels all count (see correlation). Rounded values only exclude windows when
 // that is safe, so the result has the same bits as that of search.
-type finder struct {
-	prints []*Print
-	hashes []uint64
-	item   []int   // index of the caller's picture, the first of equal ones
-	known  [][]int // neighbours in the embedding, ascending
-	begin  []window
-	whole  bool // parts of pictures are not searched
+type copyFinder struct {
+	prints     []*Fingerprint
+	hashes     []uint64
+	item       []int   // index of the caller's picture, the first of equal ones
+	neighbours [][]int // neighbours in the embedding, ascending
+	windows    []window
+	wholeOnly  bool // parts of pictures are not searched
 }
 
-// newFinder makes a finder of the different pictures. same lists pictures that equal an earlier one.
-func newFinder(prints []*Print, known [][]int) (f *finder, same []Copy) {
-	f = &finder{begin: windows()}
+// newCopyFinder makes a finder of the different pictures. same lists pictures that equal an earlier one.
+func newCopyFinder(prints []*Fingerprint, known [][]int) (f *copyFinder, same []Copy) {
+	f = &copyFinder{windows: initialWindows()}
 	first := make(map[[side * side]uint8]int, len(prints))
 	place := make([]int, len(prints)) // index in the finder
 	for i, p := range prints {
 		place[i] = -1
-		if p == nil || p.blank {
+		if p == nil || p.isBlank {
 			continue
 		}
 		at, seen := first[p.grey]
@@ -42,20 +42,20 @@ func newFinder(prints []*Print, known [][]int) (f *finder, same []Copy) {
 			at = len(f.prints)
 			first[p.grey] = at
 			f.prints, f.hashes, f.item = append(f.prints, p), append(f.hashes, p.hash), append(f.item, i)
-			f.known = append(f.known, nil)
+			f.neighbours = append(f.neighbours, nil)
 		}
 		place[i] = at
 	}
 	for i, list := range known {
 		for _, j := range list {
 			if a, b := place[i], place[j]; a >= 0 && b >= 0 && a != b {
-				f.known[a] = append(f.known[a], b)
+				f.neighbours[a] = append(f.neighbours[a], b)
 			}
 		}
 	}
-	for a, list := range f.known {
+	for a, list := range f.neighbours {
 		slices.Sort(list)
-		f.known[a] = slices.Compact(list)
+		f.neighbours[a] = slices.Compact(list)
 	}
 	return f, same
 }
@@ -65,31 +65,31 @@ const batch = 256
 
 // worker holds the buffers of one goroutine.
 type worker struct {
-	*finder
+	*copyFinder
 	rows    *matrix.Dense // centred pixels of a batch of pictures
 	scores  *matrix.Dense // products of a batch with each window
 	waiting []int         // pictures of the batch
-	views   views
+	views   windowViews
 	found   []Copy
 }
 
-func (f *finder) newWorker() *worker {
-	return &worker{finder: f, rows: matrix.New(batch, side*side/4), scores: matrix.New(batch, len(f.begin)),
-		views: newViews(f.begin)}
+func (f *copyFinder) newWorker() *worker {
+	return &worker{copyFinder: f, rows: matrix.New(batch, side*side/4), scores: matrix.New(batch, len(f.windows)),
+		views: newWindowViews(f.windows)}
 }
 
-// copies finds the pictures that are like the whole of picture i or like a part of it. Pictures of which i
+// findCopies finds the pictures that are like the whole of picture i or like a part of it. Pictures of which i
 // is a part are found when they are picture i.
-func (w *worker) copies(i int) []Copy {
+func (w *worker) findCopies(i int) []Copy {
 	w.found = nil
-	p, known := w.prints[i], w.known[i]
-	w.views.of, w.views.ready = p, false
-	strokes := strokesOf(p)
+	p, known := w.prints[i], w.neighbours[i]
+	w.views.picture, w.views.ready = p, false
+	strokes := newStrokes(p)
 	for j, hash := range w.hashes {
-		least := similar
+		least := minPartCorrelation
 		if len(known) > 0 && known[0] == j {
-			known, least = known[1:], apart
-		} else if bits.OnesCount64(p.hash^hash) > bitsApart {
+			known, least = known[1:], minNeighbourCorrelation
+		} else if bits.OnesCount64(p.hash^hash) > maxHashBits {
 			continue
 		}
 		if j == i {
@@ -100,31 +100,31 @@ func (w *worker) copies(i int) []Copy {
 		switch c := strokes.correlation(p, q); {
 		case isCopy(c, p, q, whole):
 			w.add(i, j, c)
-		case c < least, w.whole:
-		case q.Drawn():
+		case c < least, w.wholeOnly:
+		case q.IsDrawing():
 			if w.waiting = append(w.waiting, j); len(w.waiting) == batch {
-				w.flush(i)
+				w.searchWaiting(i)
 			}
 		default:
-			if c, at := search(q, p, w.begin); isCopy(c, q, p, at) {
+			if c, at := searchWindows(q, p, w.windows); isCopy(c, q, p, at) {
 				w.add(i, j, c)
 			}
 		}
 	}
-	w.flush(i)
-	return w.likest(i)
+	w.searchWaiting(i)
+	return w.keepClosest(i)
 }
 
 func (w *worker) add(i, j int, likeness float64) {
 	a, b := w.item[i], w.item[j]
 	w.found = append(w.found, Copy{min(a, b), max(a, b), likeness})
-	if len(w.found) == 100*listed {
-		w.found = w.likest(i)
+	if len(w.found) == 100*maxListedCopies {
+		w.found = w.keepClosest(i)
 	}
 }
 
-// likest keeps only the likest copies before and after picture i.
-func (w *worker) likest(i int) []Copy {
+// keepClosest keeps only the likest copies before and after picture i.
+func (w *worker) keepClosest(i int) []Copy {
 	slices.SortFunc(w.found, func(p, q Copy) int {
 		return cmp.Or(cmp.Compare(q.Likeness, p.Likeness), cmp.Compare(p.A, q.A), cmp.Compare(p.B, q.B))
 	})
@@ -135,12 +135,12 @@ func (w *worker) likest(i int) []Copy {
 			after = 1
 		}
 		count[after]++
-		return count[after] > listed
+		return count[after] > maxListedCopies
 	})
 }
 
-// flush searches the waiting drawings in parts of picture i.
-func (w *worker) flush(i int) {
+// searchWaiting searches the waiting drawings in parts of picture i.
+func (w *worker) searchWaiting(i int) {
 	if len(w.waiting) == 0 {
 		return
 	}
@@ -149,11 +149,11 @@ func (w *worker) flush(i int) {
 	rows, scores := w.rows.RowRange(0, len(w.waiting)), w.scores.RowRange(0, len(w.waiting))
 	length := make([]float64, len(w.waiting)) // length of each row
 	for k, j := range w.waiting {
-		length[k] = w.prints[j].centred(rows.Row(k))
+		length[k] = w.prints[j].centre(rows.Row(k))
 	}
 	matrix.Gemm(false, true, 1, rows, v.coarse, 0, scores)
 	for k, j := range w.waiting {
-		if c, at := v.search(w.prints[j], scores.Row(k), length[k]); isCopy(c, w.prints[j], v.of, at) {
+		if c, at := v.search(w.prints[j], scores.Row(k), length[k]); isCopy(c, w.prints[j], v.picture, at) {
 			w.add(i, j, c)
 		}
 	}

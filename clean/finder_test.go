@@ -9,19 +9,19 @@ import (
 // Neighbours are known by their places among the pictures that are not copies; those of a
 // copy are its original's, and blank ones have none.
 func TestKnownNeighbours(t *testing.T) {
-	pictures := make([]*Print, 6)
+	pictures := make([]*Fingerprint, 6)
 	for i := range pictures {
 		var grey [side * side]uint8
 		grey[0] = uint8(10 * i)
-		pictures[i] = printOf(grey)
+		pictures[i] = newTestFingerprint(grey)
 	}
 	pictures[3] = pictures[1] // a copy
-	pictures[2].blank = true
-	f, same := newFinder(pictures, [][]int{{4, 3, 0}, {0, 2}, {0, 1}, {5, 1}, {2, 0}, {0, 0}})
+	pictures[2].isBlank = true
+	f, same := newCopyFinder(pictures, [][]int{{4, 3, 0}, {0, 2}, {0, 1}, {5, 1}, {2, 0}, {0, 0}})
 	if want := []Copy{{1, 3, 1}}; !slices.Equal(same, want) || !slices.Equal(f.item, []int{0, 1, 4, 5}) {
 		t.Errorf("%+v, places of %v", same, f.item)
 	}
-	if have, want := fmt.Sprint(f.known), "[[1 2] [0 3] [0] [0]]"; have != want {
+	if have, want := fmt.Sprint(f.neighbours), "[[1 2] [0 3] [0] [0]]"; have != want {
 		t.Errorf("%s, want %s", have, want)
 	}
 }
@@ -29,20 +29,20 @@ func TestKnownNeighbours(t *testing.T) {
 // Of the copies of a picture the likest are kept, as many on either side.
 func TestLikest(t *testing.T) {
 	const i, more = 100, 3
-	w := &worker{finder: &finder{item: make([]int, 2*i)}}
+	w := &worker{copyFinder: &copyFinder{item: make([]int, 2*i)}}
 	for k := range w.item {
 		w.item[k] = k
 	}
-	for k := 1; k <= listed+more; k++ {
+	for k := 1; k <= maxListedCopies+more; k++ {
 		w.add(i, i-k, 1-float64(k)/1000)
 		w.add(i, i+k, 1-float64(k)/1000)
 	}
-	kept := w.likest(i)
-	if len(kept) != 2*listed {
-		t.Errorf("%d copies, want %d", len(kept), 2*listed)
+	kept := w.keepClosest(i)
+	if len(kept) != 2*maxListedCopies {
+		t.Errorf("%d copies, want %d", len(kept), 2*maxListedCopies)
 	}
 	for _, c := range kept {
-		if c.A < i-listed || c.B > i+listed {
+		if c.A < i-maxListedCopies || c.B > i+maxListedCopies {
 			t.Errorf("%v, and likelier ones are left out", c)
 		}
 	}

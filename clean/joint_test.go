@@ -15,18 +15,18 @@ type predicted struct {
 	other candidate
 }
 
-func evidenceOf(classes int, items ...predicted) *evidence {
+func newEvidence(classes int, items ...predicted) *evidence {
 	h := &evidence{classes: classes, ahead: make([][]candidate, len(items))}
 	for _, it := range items {
 		h.y, h.trust = append(h.y, it.label), append(h.trust, 1)
 		h.asIs = append(h.asIs, margins{it.other.vote - it.own, 1 - it.own, 0, 1})
-		h.best = append(h.best, []candidate{it.other})
+		h.candidates = append(h.candidates, []candidate{it.other})
 	}
 	return h
 }
 
-// times repeats an item.
-func times(n int, it predicted) []predicted { return slices.Repeat([]predicted{it}, n) }
+// repeatItem repeats an item.
+func repeatItem(n int, it predicted) []predicted { return slices.Repeat([]predicted{it}, n) }
 
 // A pair is looked at from three items on that are confidently of the other class, both
 // ways together: at least as much is said for it as for its own items on average.
@@ -38,35 +38,35 @@ func TestMistakes(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		items []predicted
-		want  confused
+		want  confusablePairs
 	}{
-		"three": {slices.Concat(times(9, sure(0)), times(3, as(0, 1, 0.75)), times(8, sure(1)), times(2, sure(2))),
-			confused{{1}, {0}, nil}},
-		"two": {slices.Concat(times(9, sure(0)), times(2, as(0, 1, 0.75)), times(8, sure(1)), times(2, sure(2))),
-			confused{nil, nil, nil}},
-		"two and one back": {slices.Concat(times(9, sure(0)), times(2, as(0, 1, 0.75)), times(8, sure(1)),
-			[]predicted{as(1, 0, 0.75)}, times(2, sure(2))), confused{{1}, {0}, nil}},
-		"less than for its own": {slices.Concat(times(9, sure(0)), times(3, as(0, 1, 0.7)), times(8, sure(1)),
-			times(2, sure(2))), confused{nil, nil, nil}},
-		"as much as for the label": {slices.Concat(times(9, predicted{0, 0.75, candidate{1, 0.75, 0}}),
-			times(8, sure(1)), times(2, sure(2))), confused{nil, nil, nil}},
-		"more than for the label": {slices.Concat(times(9, predicted{0, 0.75, candidate{1, 0.875, 0}}),
-			times(8, sure(1)), times(2, sure(2))), confused{{1}, {0}, nil}},
+		"three": {slices.Concat(repeatItem(9, sure(0)), repeatItem(3, as(0, 1, 0.75)), repeatItem(8, sure(1)), repeatItem(2, sure(2))),
+			confusablePairs{{1}, {0}, nil}},
+		"two": {slices.Concat(repeatItem(9, sure(0)), repeatItem(2, as(0, 1, 0.75)), repeatItem(8, sure(1)), repeatItem(2, sure(2))),
+			confusablePairs{nil, nil, nil}},
+		"two and one back": {slices.Concat(repeatItem(9, sure(0)), repeatItem(2, as(0, 1, 0.75)), repeatItem(8, sure(1)),
+			[]predicted{as(1, 0, 0.75)}, repeatItem(2, sure(2))), confusablePairs{{1}, {0}, nil}},
+		"less than for its own": {slices.Concat(repeatItem(9, sure(0)), repeatItem(3, as(0, 1, 0.7)), repeatItem(8, sure(1)),
+			repeatItem(2, sure(2))), confusablePairs{nil, nil, nil}},
+		"as much as for the label": {slices.Concat(repeatItem(9, predicted{0, 0.75, candidate{1, 0.75, 0}}),
+			repeatItem(8, sure(1)), repeatItem(2, sure(2))), confusablePairs{nil, nil, nil}},
+		"more than for the label": {slices.Concat(repeatItem(9, predicted{0, 0.75, candidate{1, 0.875, 0}}),
+			repeatItem(8, sure(1)), repeatItem(2, sure(2))), confusablePairs{{1}, {0}, nil}},
 	} {
-		if got := mistakes(evidenceOf(3, c.items...), w); !reflect.DeepEqual(got, c.want) {
+		if got := findConfusablePairs(newEvidence(3, c.items...), w); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 	// Doubtful items have less of a say in what is said for their label on average.
-	h := evidenceOf(2, slices.Concat(times(4, sure(0)), times(3, as(0, 1, 0.5)), times(4, sure(1)),
-		times(4, predicted{1, 0.25, candidate{1, 0.25, 0}}))...)
-	if got := mistakes(h, w); !reflect.DeepEqual(got, confused{{1}, {0}}) { // 0.5 on average
+	h := newEvidence(2, slices.Concat(repeatItem(4, sure(0)), repeatItem(3, as(0, 1, 0.5)), repeatItem(4, sure(1)),
+		repeatItem(4, predicted{1, 0.25, candidate{1, 0.25, 0}}))...)
+	if got := findConfusablePairs(h, w); !reflect.DeepEqual(got, confusablePairs{{1}, {0}}) { // 0.5 on average
 		t.Errorf("%v", got)
 	}
 	for i := 11; i < 15; i++ {
 		h.trust[i] = 0.5
 	}
-	if got := mistakes(h, w); !reflect.DeepEqual(got, confused{nil, nil}) {
+	if got := findConfusablePairs(h, w); !reflect.DeepEqual(got, confusablePairs{nil, nil}) {
 		t.Errorf("by items of less trust: %v", got)
 	}
 }
@@ -76,17 +76,17 @@ func TestMistakes(t *testing.T) {
 func TestMistakesOfMany(t *testing.T) {
 	for many, want := range map[int][]int{0: {11, 10, 9, 8, 1, 2, 3, 4}, 11: {0, 1, 2, 3, 4, 5, 6, 7}} {
 		number := func(c int) int { return max(many-c, c-many) } // the other classes, from 1 on
-		items := times(9, predicted{many, 0.75, candidate{many, 0.75, 0}})
+		items := repeatItem(9, predicted{many, 0.75, candidate{many, 0.75, 0}})
 		for k := 1; k <= 11; k++ {
 			c := number(k)
-			items = append(items, times(20, predicted{c, 0.75, candidate{c, 0.75, 0}})...)
+			items = append(items, repeatItem(20, predicted{c, 0.75, candidate{c, 0.75, 0}})...)
 			n := 3
 			if k > 7 {
 				n = k
 			}
-			items = append(items, times(n, predicted{c, 0.125, candidate{many, 0.75, 0}})...)
+			items = append(items, repeatItem(n, predicted{c, 0.125, candidate{many, 0.75, 0}})...)
 		}
-		got := mistakes(evidenceOf(12, items...), plainWeights(1))
+		got := findConfusablePairs(newEvidence(12, items...), plainWeights(1))
 		if !slices.Equal(got[many], want) {
 			t.Errorf("class %d: %v, want %v", many, got[many], want)
 		}
@@ -102,7 +102,7 @@ func TestMistakesOfMany(t *testing.T) {
 // What is said for an item's own class less what is said for the labels that the class
 // is confused with, by both classifiers.
 func TestCompare(t *testing.T) {
-	h := &evidence{y: []int{1}, asked: confused{nil, {2, 0}, {1}}, ahead: make([][]candidate, 1)}
+	h := &evidence{y: []int{1}, confusable: confusablePairs{nil, {2, 0}, {1}}, ahead: make([][]candidate, 1)}
 	h.compare(0, []float64{0.25, 0.625, 0.125}, []float32{0.5, 0.25, -0.25})
 	if want := []candidate{{2, 0.5, 0.5}, {0, 0.375, -0.25}}; !slices.Equal(h.ahead[0], want) {
 		t.Errorf("%v, want %v", h.ahead[0], want)
@@ -121,17 +121,17 @@ func TestScales(t *testing.T) {
 		h.ahead = append(h.ahead, []candidate{{1 - h.y[i], v, 0}})
 	}
 	got := h.scales(plainWeights(1))
-	want := map[pairOf]*scale{
+	want := map[classPair]*pairScale{
 		// Means of 2 and 3: items of class 1 say -3 of class 0.
-		{1, 0}: {said: []float64{-1, 1, 3, 5}, trust: []float64{0, 1, 1.5, 2.5, 2.75}, cut: -0.5, known: 3},
-		{0, 1}: {said: []float64{2, 4}, trust: []float64{0, 0.75, 1.75}, cut: 0.5, known: 2},
+		{1, 0}: {scores: []float64{-1, 1, 3, 5}, trust: []float64{0, 1, 1.5, 2.5, 2.75}, cut: -0.5, numKnown: 3},
+		{0, 1}: {scores: []float64{2, 4}, trust: []float64{0, 0.75, 1.75}, cut: 0.5, numKnown: 2},
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v and %+v", got[pairOf{1, 0}], got[pairOf{0, 1}])
+		t.Errorf("%+v and %+v", got[classPair{1, 0}], got[classPair{0, 1}])
 	}
 	h.ahead[0][0].vote, h.ahead[1][0].vote = -0.5, 2.5 // at the cut itself, which stays
 	h.ahead[2][0].vote = 7
-	if got := h.scales(plainWeights(1))[pairOf{1, 0}]; got.cut != -0.5 || got.known != 2 {
+	if got := h.scales(plainWeights(1))[classPair{1, 0}]; got.cut != -0.5 || got.numKnown != 2 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -139,34 +139,34 @@ func TestScales(t *testing.T) {
 // The place among a class's own items is the share of those beyond the middle that are
 // below, half of its equals being so.
 func TestPlace(t *testing.T) {
-	s := &scale{said: []float64{-1, 0, 1, 2, 2, 3}, trust: []float64{0, 1, 2, 3, 3.5, 4, 5}, cut: 0, known: 4}
+	s := &pairScale{scores: []float64{-1, 0, 1, 2, 2, 3}, trust: []float64{0, 1, 2, 3, 3.5, 4, 5}, cut: 0, numKnown: 4}
 	for said, want := range map[float64]float64{-5: 0, 0: 0, 0.5: 0, 1: 0.5 / 3, 1.5: 1. / 3, 2: 1.5 / 3, 2.5: 2. / 3,
 		3: 2.5 / 3, 9: 1} {
-		near(t, "place", s.place(said), want, 1e-12)
+		requireNear(t, "place", s.placeOf(said), want, 1e-12)
 	}
-	none := &scale{said: []float64{-1, 0}, trust: []float64{0, 1, 2}, cut: 5}
-	near(t, "none beyond the middle", none.place(9), 0, 0)
+	none := &pairScale{scores: []float64{-1, 0}, trust: []float64{0, 1, 2}, cut: 5}
+	requireNear(t, "none beyond the middle", none.placeOf(9), 0, 0)
 }
 
 // A pair is judged where both classes have eight items and nearly two thirds on their
 // side, and where so many items with the other label lie deep as are more than chance, and
 // the others no more than these let expect.
 func TestTells(t *testing.T) {
-	of := func(known, n int) *scale {
-		s := &scale{known: known}
+	of := func(known, n int) *pairScale {
+		s := &pairScale{numKnown: known}
 		for i := range n { // in two heaps, around -1 and 1
 			v := 1.0
 			if i < n-known {
 				v = -1
 			}
-			s.said = append(s.said, v)
+			s.scores = append(s.scores, v)
 		}
 		return s
 	}
 	good := of(20, 24)
 	for _, c := range []struct {
 		name                 string
-		there, back          *scale
+		there, back          *pairScale
 		deep, shallow, usual float64
 		want                 bool
 	}{
@@ -188,7 +188,7 @@ func TestTells(t *testing.T) {
 		{"of few", good, good, 4, 9, 1, true},
 		{"more of few", good, good, 4, 10, 1, false},
 	} {
-		if got := tells(c.there, c.back, c.deep, c.shallow, c.usual); got != c.want {
+		if got := isSeparable(c.there, c.back, c.deep, c.shallow, c.usual); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
@@ -208,7 +208,7 @@ func TestEvenly(t *testing.T) {
 		{slices.Repeat([]float64{0.5}, 50), 1 / 0.5}, // none lies beyond a half
 		{append(slices.Repeat([]float64{0}, 50), 1, 1, 1), (3 + 2) / 0.95},
 	} {
-		near(t, "evenly", evenly(c.at), c.want, 1e-12)
+		requireNear(t, "evenly", maxEvenlySpread(c.at), c.want, 1e-12)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestLikely(t *testing.T) {
 	y := []int{1, 1, 0, 0, 0, 2, 2, 2}
 	suggested := []int64{50, 50, 60, 60, 70, 60, 50, 50}
 	p := []float64{0.5, 0.5, 0.75, 0.5, 0.875, 0, 0.5, 0.5}
-	got := likely(y, []int64{50, 60, 70}, suggested, p)
+	got := likelyConfusions(y, []int64{50, 60, 70}, suggested, p)
 	want := []Confusion{{50, 60, 3, 1.25}, {60, 50, 2, 1}, {70, 50, 3, 1}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
@@ -232,7 +232,7 @@ func TestJudgePairs(t *testing.T) {
 	h.classes = 3
 	item := func(label, class int, own, other float64) {
 		h.y, h.trust = append(h.y, label), append(h.trust, 1)
-		h.best = append(h.best, []candidate{{class, other, 0}})
+		h.candidates = append(h.candidates, []candidate{{class, other, 0}})
 		h.asIs = append(h.asIs, margins{other - own, 1 - own, 0, 1})
 		h.ahead = append(h.ahead, nil)
 		if label < 2 {
@@ -249,7 +249,7 @@ func TestJudgePairs(t *testing.T) {
 	}
 	p, wrong := h.judgePairs(w, 0)
 	// Four lie beyond any place, of the 44 items of the pair.
-	near(t, "share", wrong, (4+math.Sqrt(5))/0.95/64, 1e-12)
+	requireNear(t, "share", wrong, (4+math.Sqrt(5))/0.95/64, 1e-12)
 	at, even := make([]float64, 40, 44), make([]float64, 64)
 	for i := range 4 {
 		at = append(at, (15.5-float64(i))/20)
@@ -257,12 +257,12 @@ func TestJudgePairs(t *testing.T) {
 	for i := range even {
 		even[i] = (float64(i) + 0.5) / 64
 	}
-	all, ratios := pools(at, even)
-	want := posterior(all, ratios, 44, wrong*64/44)
+	all, ratios := poolScores(at, even)
+	want := wrongPosterior(all, ratios, 44, wrong*64/44)
 	for i, v := range p {
 		if i >= 60 {
-			near(t, "of class 1 with the label of 0", v, want[i-20], 1e-12)
-		} else if near(t, "of its class", v, 0, 0.05); h.y[i] == 2 && v != 0 {
+			requireNear(t, "of class 1 with the label of 0", v, want[i-20], 1e-12)
+		} else if requireNear(t, "of its class", v, 0, 0.05); h.y[i] == 2 && v != 0 {
 			t.Errorf("item %d of a class that is not asked about: %g", i, v)
 		}
 	}

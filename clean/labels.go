@@ -17,9 +17,9 @@ import (
 type Fold struct {
 	// X has a row for each item.
 	X *matrix.Dense
-	// Held are the items that the network was not trained on. They are judged in this embedding. nil
+	// HeldOut are the items that the network was not trained on. They are judged in this embedding. nil
 	// means all items, for a network that was trained without these labels.
-	Held []int
+	HeldOut []int
 }
 
 // Options are the options of Labels. The zero value is the default.
@@ -33,8 +33,8 @@ type Options struct {
 	Seed   uint64
 }
 
-// Judged is the result of Labels.
-type Judged struct {
+// LabelErrors is the result of Labels.
+type LabelErrors struct {
 	// Score is the probability that an item's label is wrong, 0 for an item alone in its class.
 	Score []float64
 	// Raw ranks the items by how clearly the classifiers contradict their labels. It is not a
@@ -46,19 +46,19 @@ type Judged struct {
 	Suggested    []int64
 	Votes, Agree []int
 	Neighbours   int
-	// Alone is the number of items with a label that no other item has.
-	Alone int
-	// Wrong is the estimated share of wrong labels: the mean of the scores.
-	Wrong float64
-	// Confused lists the labels and classes that are mistaken for each other, with the estimated
+	// NumSingletons is the number of items with a label that no other item has.
+	NumSingletons int
+	// WrongShare is the estimated share of wrong labels: the mean of the scores.
+	WrongShare float64
+	// Confusions lists the labels and classes that are mistaken for each other, with the estimated
 	// number of items of the label that belong to the class, the largest first. Only pairs that
 	// overlap little are judged, so the list may be empty.
-	Confused []Confusion
+	Confusions []Confusion
 }
 
 // Suspects returns the items whose label is wrong with at least the given probability, the most probable
 // first. Equally probable items are ordered by Raw.
-func (j *Judged) Suspects(least float64) []int {
+func (j *LabelErrors) Suspects(least float64) []int {
 	var out []int
 	for i, s := range j.Score {
 		if s >= least {
@@ -71,7 +71,7 @@ func (j *Judged) Suspects(least float64) []int {
 	return out
 }
 
-// Labels computes the probability that each item's label is wrong, in two steps. It ranks the items. Then
+// FindLabelErrors computes the probability that each item's label is wrong, in two steps. It ranks the items. Then
 // it estimates how many of the highest-ranked labels are right labels of items in a tail of their class or
 // in an overlap of classes.
 //
@@ -106,72 +106,72 @@ func (j *Judged) Suspects(least float64) []int {
 // separately: an item of class b with label a is anywhere among the items of b, while an item of a is not.
 // If this finds more wrong labels than random mistakes explain, an item's Score is the larger of the two
 // probabilities. It requires a gap between the classes, and at least eight items in each; see
-// Judged.Confused.
+// Judged.Confusions.
 //
 // So a wrong label means one that could have been given at random, by default, or to a separate look-alike. The label
 // of an item alone in its class is not judged.
 //
 // It returns an error if the numbers of labels and rows differ, for fewer than two classes, if folds do not
 // hold every item exactly once, and for rows that are not finite.
-func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*Judged, error) {
-	y, ids, err := opt.settle(labels)
+func FindLabelErrors(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*LabelErrors, error) {
+	y, ids, err := opt.setDefaults(labels)
 	if err != nil {
 		return nil, err
 	}
 	n := len(labels)
-	parts, err := split(ctx, folds, n, &opt)
+	parts, err := splitFolds(ctx, folds, n, &opt)
 	if err != nil {
 		return nil, err
 	}
 	rng := rand.New(rand.NewPCG(opt.Seed, 0xc1ea))
-	wrong := injected(y, len(ids), detection.ConfusableClasses(parts[0].x, y, len(ids), alikes), rng)
+	wrong := injectErrors(y, len(ids), detection.ConfusableClasses(parts[0].x, y, len(ids), maxLookAlikes), rng)
 	trust := slices.Repeat([]float64{1}, n)
-	out := &Judged{Neighbours: opt.Neighbours, Suggested: make([]int64, n), Votes: make([]int, n),
+	out := &LabelErrors{Neighbours: opt.Neighbours, Suggested: make([]int64, n), Votes: make([]int, n),
 		Agree: make([]int, n)}
 	var h *evidence
-	var asked confused
+	var asked confusablePairs
 	var defaults []int
 	var doubt, paired []float64
 	for range opt.Rounds {
-		h = &evidence{y: y, wrong: wrong, classes: len(ids), trust: trust, best: make([][]candidate, n),
-			asIs: make([]margins, n), given: make([]margins, n), asked: asked, ahead: make([][]candidate, n),
+		h = &evidence{y: y, wrong: wrong, classes: len(ids), trust: trust, candidates: make([][]candidate, n),
+			asIs: make([]margins, n), given: make([]margins, n), confusable: asked, ahead: make([][]candidate, n),
 			defaults: defaults, ifDefault: make([][]margins, len(defaults))}
 		for k := range defaults {
 			h.ifDefault[k] = make([]margins, n)
 		}
 		for _, p := range parts {
-			if err := p.judge(ctx, h); err != nil {
+			if err := p.computeEvidence(ctx, h); err != nil {
 				return nil, fmt.Errorf("finding wrong labels: %w", err)
 			}
 		}
-		w := learn(h.asIs, h.given)
+		w := fitWeights(h.asIs, h.given)
 		out.Raw = make([]float64, n)
 		given, sure := make([]float64, n), make([]float64, n)
 		for i := range n {
 			out.Raw[i], given[i] = w.score(h.asIs[i]), w.score(h.given[i])
-			out.Suggested[i] = ids[w.candidate(h.best[i], y[i]).class]
-			sure[i] = w.certainty(h.best[i])
+			out.Suggested[i] = ids[w.bestCandidate(h.candidates[i], y[i]).class]
+			sure[i] = w.certainty(h.candidates[i])
 		}
 		var share, found float64
-		doubt, share = calibrate(out.Raw, given, sure, caution(out.Raw, given, len(ids)))
+		doubt, share = calibrateScores(out.Raw, given, sure, boundDeviations(out.Raw, given, len(ids)))
 		share += h.doubtDefaults(w, out.Raw, doubt) / float64(n)
 		// Pairs are not needed if random mistakes and default labels explain all wrong labels.
 		if paired, found = h.judgePairs(w, share); found <= share {
 			clear(paired)
 		}
 		for i, d := range doubt {
-			trust[i] = trusted(max(d, paired[i]))
+			trust[i] = trustWeight(max(d, paired[i]))
 		}
-		asked, defaults = mistakes(h, w), h.findDefaults(out.Raw, given)
+		asked, defaults = findConfusablePairs(h, w), h.findDefaults(out.Raw, given)
 	}
 	if out.Score, err = probabilities(ctx, parts, y, len(ids), trust, h.defaults); err != nil {
 		return nil, fmt.Errorf("finding wrong labels: %w", err)
 	}
 	h.scoreDistrusted(doubt, out.Score)
-	out.Confused = likely(y, ids, out.Suggested, paired)
+	out.Confusions = likelyConfusions(y, ids, out.Suggested, paired)
 	for i, p := range paired {
 		out.Score[i] = max(out.Score[i], p)
-		out.Wrong += out.Score[i] / float64(n)
+		out.WrongShare += out.Score[i] / float64(n)
 	}
 	size := make([]int, len(ids))
 	for _, c := range y {
@@ -179,7 +179,7 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 	}
 	for _, s := range size {
 		if s == 1 {
-			out.Alone++
+			out.NumSingletons++
 		}
 	}
 	number := map[int64]int{}
@@ -187,34 +187,34 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 		number[id] = k
 	}
 	for _, p := range parts {
-		p.count(y, out, number)
+		p.countVotes(y, out, number)
 	}
 	return out, nil
 }
 
-// trusted returns the weight of an item whose label is wrong with the given probability. It is above 0
+// trustWeight returns the weight of an item whose label is wrong with the given probability. It is above 0
 // even for probability 1.
-func trusted(wrong float64) float64 { return max(1-wrong, 0.01) }
+func trustWeight(wrong float64) float64 { return max(1-wrong, 0.01) }
 
 // isTrusted reports whether an item with this weight counts as a member of its class.
 func isTrusted(weight float64) bool { return weight >= 0.5 }
 
-// settle fills in defaults and numbers the labels.
-func (o *Options) settle(labels []int64) (y []int, ids []int64, err error) {
+// setDefaults fills in defaults and numbers the labels.
+func (o *Options) setDefaults(labels []int64) (y []int, ids []int64, err error) {
 	if o.Neighbours < 0 || o.Rounds < 0 {
 		return nil, nil, fmt.Errorf("clean: %d neighbours, %d rounds", o.Neighbours, o.Rounds)
 	}
 	o.Neighbours = cmp.Or(o.Neighbours, 15)
 	o.Rounds = cmp.Or(o.Rounds, 3)
-	y, ids = dense(labels)
+	y, ids = numberLabels(labels)
 	if len(ids) < 2 {
 		return nil, nil, errors.New("clean: finding wrong labels needs at least two classes")
 	}
 	return y, ids, nil
 }
 
-// dense numbers labels from 0 in their order, and returns the label of each number.
-func dense(labels []int64) (y []int, ids []int64) {
+// numberLabels numbers labels from 0 in their order, and returns the label of each number.
+func numberLabels(labels []int64) (y []int, ids []int64) {
 	ids = slices.Clone(labels)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
@@ -225,29 +225,29 @@ func dense(labels []int64) (y []int, ids []int64) {
 	return y, ids
 }
 
-// split checks the folds, and finds the neighbours that vote in each.
-func split(ctx context.Context, folds []Fold, n int, opt *Options) ([]*part, error) {
+// splitFolds checks the folds, and finds the neighbours that vote in each.
+func splitFolds(ctx context.Context, folds []Fold, n int, opt *Options) ([]*foldPart, error) {
 	if len(folds) == 0 {
 		return nil, errors.New("clean: no embedding: give at least one fold")
 	}
 	seen := make([]bool, n)
-	var parts []*part
+	var parts []*foldPart
 	for k, f := range folds {
 		if f.X == nil || f.X.Rows != n {
 			return nil, fmt.Errorf("clean: fold %d has another number of rows than the %d labels", k+1, n)
 		}
-		if err := rank.Finite(f.X, "embeddings"); err != nil {
+		if err := rank.CheckFinite(f.X, "embeddings"); err != nil {
 			return nil, err
 		}
-		p := &part{x: f.X}
-		p.held = f.Held
-		if f.Held == nil {
+		p := &foldPart{x: f.X}
+		p.heldOut = f.HeldOut
+		if f.HeldOut == nil {
 			for i := range n {
-				p.held = append(p.held, i)
+				p.heldOut = append(p.heldOut, i)
 			}
-			p.rest = p.held
+			p.judges = p.heldOut
 		}
-		for _, i := range p.held {
+		for _, i := range p.heldOut {
 			if i < 0 || i >= n || seen[i] {
 				return nil, fmt.Errorf("clean: fold %d holds item %d, which does not exist or is in two folds", k+1, i)
 			}
@@ -259,40 +259,40 @@ func split(ctx context.Context, folds []Fold, n int, opt *Options) ([]*part, err
 		return nil, fmt.Errorf("clean: item %d is in no fold", i)
 	}
 	for k, p := range parts {
-		if p.rest == nil {
+		if p.judges == nil {
 			in := make([]bool, n)
-			for _, i := range p.held {
+			for _, i := range p.heldOut {
 				in[i] = true
 			}
 			for i := range n {
 				if !in[i] {
-					p.rest = append(p.rest, i)
+					p.judges = append(p.judges, i)
 				}
 			}
 		}
-		others := len(p.rest)
-		if p.whole() {
+		others := len(p.judges)
+		if p.isWhole() {
 			others--
 		}
-		if others < 1 || len(p.held) == 0 {
+		if others < 1 || len(p.heldOut) == 0 {
 			return nil, fmt.Errorf("clean: fold %d holds %d of %d items, and leaves none to judge them by", k+1,
-				len(p.held), n)
+				len(p.heldOut), n)
 		}
 		opt.Neighbours = min(opt.Neighbours, others)
 	}
 	for _, p := range parts {
-		if err := p.search(ctx, opt.Neighbours); err != nil {
+		if err := p.findNeighbours(ctx, opt.Neighbours); err != nil {
 			return nil, err
 		}
 	}
 	return parts, nil
 }
 
-// alikes is the largest number of look-alikes of a class.
-const alikes = 3
+// maxLookAlikes is the largest number of look-alikes of a class.
+const maxLookAlikes = 3
 
-// injected draws a wrong label for every item: a look-alike's for even items, a random one for odd items.
-func injected(y []int, classes int, alike [][]int, rng *rand.Rand) []int {
+// injectErrors draws a wrong label for every item: a look-alike's for even items, a random one for odd items.
+func injectErrors(y []int, classes int, alike [][]int, rng *rand.Rand) []int {
 	out := make([]int, len(y))
 	for i, c := range y {
 		if near := alike[c]; i%2 == 0 && len(near) > 0 {

@@ -8,9 +8,9 @@ import (
 // window is a square of a print.
 type window struct{ x, y, side float64 }
 
-// windows returns the windows with which the search for a part of a picture begins, the whole picture
+// initialWindows returns the windows with which the search for a part of a picture begins, the whole picture
 // first. They are on whole pixels and have at least three quarters of the sides.
-func windows() []window {
+func initialWindows() []window {
 	out := []window{{0, 0, side}}
 	for _, s := range []float64{30.5, 29, 27.5, 26, 24.5} {
 		for y := 0.0; y <= side-s; y++ {
@@ -25,29 +25,29 @@ func windows() []window {
 // Correlations of whole pictures below which parts are not searched: for neighbours in the embedding, and
 // for pictures with only similar hashes, which are many if pictures are simple.
 const (
-	apart   = 0.3
-	similar = 0.6
+	minNeighbourCorrelation = 0.3
+	minPartCorrelation      = 0.6
 )
 
-// promising is the correlation on every other pixel from which the search uses smaller steps.
-const promising = 0.8
+// promisingCorrelation is the correlation on every other pixel from which the search uses smaller steps.
+const promisingCorrelation = 0.8
 
-// search returns the largest correlation that it finds of a whole picture with a part of another, and the window of
+// searchWindows returns the largest correlation that it finds of a whole picture with a part of another, and the window of
 // that part. The correlation is 0 if no window is promising. It compares the given windows on every other pixel, then
 // refines the best in ever smaller steps.
-func search(whole, part *Print, begin []window) (float64, window) {
+func searchWindows(whole, part *Fingerprint, begin []window) (float64, window) {
 	at, top := begin[0], math.Inf(-1)
 	for _, w := range begin {
-		if c := correlation(whole, part, w, 2); c > top {
+		if c := windowCorrelation(whole, part, w, 2); c > top {
 			at, top = w, c
 		}
 	}
-	if top < promising {
+	if top < promisingCorrelation {
 		return 0, at
 	}
-	top = correlation(whole, part, at, 1)
-	at = climb(at, func(_, w window) bool {
-		c := correlation(whole, part, w, 1)
+	top = windowCorrelation(whole, part, at, 1)
+	at = climbWindow(at, func(_, w window) bool {
+		c := windowCorrelation(whole, part, w, 1)
 		better := c > top
 		if better {
 			top = c
@@ -62,34 +62,34 @@ func search(whole, part *Print, begin []window) (float64, window) {
 // few.
 // Of different coins, which are alike as discs on a table, none does.
 const (
-	equal = 0.9995 // correlation of the whole
-	fine  = 0.89   // correlation of the details
+	minWholeCorrelation  = 0.9995 // correlation of the whole
+	minDetailCorrelation = 0.89   // correlation of the details
 )
 
 // isCopy reports whether a whole picture and a window of another, whose correlation is c, are copies.
-func isCopy(c float64, whole, of *Print, at window) bool {
-	return c >= equal || c >= alike && details(whole, of, at) >= fine
+func isCopy(c float64, whole, of *Fingerprint, at window) bool {
+	return c >= minWholeCorrelation || c >= minCopyCorrelation && detailCorrelation(whole, of, at) >= minDetailCorrelation
 }
 
-// details returns the correlation of a whole picture with a window of another after the mean of the 5 x 5 pixels around
+// detailCorrelation returns the correlation of a whole picture with a window of another after the mean of the 5 x 5 pixels around
 // each pixel is taken off. Strong differences, as at the border of a thing, are damped to what others are: d becomes
 // d / (|d| + m), with the median m of all |d|.
-func details(whole, of *Print, at window) float64 {
+func detailCorrelation(whole, of *Fingerprint, at window) float64 {
 	var a, b [side * side]float64
 	for i, v := range whole.grey {
 		a[i] = float64(v)
 	}
-	sample(&b, of, at, 1)
+	sampleWindow(&b, of, at, 1)
 	var m moments
-	p, q := relief(&a), relief(&b)
+	p, q := dampedDetails(&a), dampedDetails(&b)
 	for i, v := range p {
 		m.add(v, q[i])
 	}
 	return m.correlation()
 }
 
-// relief returns the damped details of a picture.
-func relief(of *[side * side]float64) []float64 {
+// dampedDetails returns the damped details of a picture.
+func dampedDetails(of *[side * side]float64) []float64 {
 	const reach, inner = 2, side - 4
 	out, size := make([]float64, 0, inner*inner), make([]float64, 0, inner*inner)
 	for y := reach; y < side-reach; y++ {
@@ -113,16 +113,16 @@ func relief(of *[side * side]float64) []float64 {
 	return out
 }
 
-// climb moves, enlarges and shrinks a window by steps from half a pixel to an eighth, as long as better
+// climbWindow moves, enlarges and shrinks a window by steps from half a pixel to an eighth, as long as better
 // reports an improvement. It returns the best window.
-func climb(at window, better func(at, w window) bool) window {
+func climbWindow(at window, better func(at, w window) bool) window {
 	for _, step := range []float64{0.5, 0.25, 0.125} {
 		for range 4 {
 			was := at
 			for _, w := range [...]window{{at.x - step, at.y, at.side}, {at.x + step, at.y, at.side},
 				{at.x, at.y - step, at.side}, {at.x, at.y + step, at.side}, {at.x, at.y, at.side - step},
 				{at.x, at.y, at.side + step}, {at.x - step, at.y - step, at.side + step}} {
-				if min(w.x, w.y) < 0 || max(w.x, w.y)+w.side > side || w.side < smallest {
+				if min(w.x, w.y) < 0 || max(w.x, w.y)+w.side > side || w.side < minWindowSide {
 					continue
 				}
 				if better(at, w) {
@@ -137,20 +137,20 @@ func climb(at window, better func(at, w window) bool) window {
 	return at
 }
 
-// smallest is the side of the smallest window.
-const smallest = 24
+// minWindowSide is the side of the smallest window.
+const minWindowSide = 24
 
 // Greys beyond which a pixel counts as black or white.
-const darkest, brightest = 5, 250
+const darkestGrey, brightestGrey = 5, 250
 
-// correlation compares a whole picture with a window of another, on every every-th pixel in each
+// windowCorrelation compares a whole picture with a window of another, on every every-th pixel in each
 // direction.
-func correlation(whole, of *Print, at window, every int) float64 {
+func windowCorrelation(whole, of *Fingerprint, at window, every int) float64 {
 	// Sums over the pixels that are neither black nor white in both pictures, and over the others, because
 	// brightening clips bright pixels.
 	var sums [2]moments
 	var buffer [side * side]float64
-	part := sample(&buffer, of, at, every)
+	part := sampleWindow(&buffer, of, at, every)
 	k := 0
 	for v := 0; v < side; v += every {
 		row := whole.grey[v*side : (v+1)*side]
@@ -158,24 +158,24 @@ func correlation(whole, of *Print, at window, every int) float64 {
 			p, q := float64(row[u]), part[k]
 			k++
 			cut := 0
-			if p < darkest || q < darkest || p > brightest || q > brightest {
+			if p < darkestGrey || q < darkestGrey || p > brightestGrey || q > brightestGrey {
 				cut = 1
 			}
 			sums[cut].add(p, q)
 		}
 	}
-	if m := &sums[0]; m.n < enough(every) { // a drawing in black and white
+	if m := &sums[0]; m.n < minGreyPixels(every) { // a drawing in black and white
 		o := &sums[1]
 		*m = moments{m.n + o.n, m.a + o.a, m.b + o.b, m.aa + o.aa, m.bb + o.bb, m.ab + o.ab}
 	}
 	return sums[0].correlation()
 }
 
-// enough is the number of grey pixels from which only these are compared: half of the pixels.
-func enough(every int) float64 { return side * side / float64(2*every*every) }
+// minGreyPixels is the number of grey pixels from which only these are compared: half of the pixels.
+func minGreyPixels(every int) float64 { return side * side / float64(2*every*every) }
 
-// sample reads every every-th pixel of a window in each direction.
-func sample(dst *[side * side]float64, of *Print, at window, every int) []float64 {
+// sampleWindow reads every every-th pixel of a window in each direction.
+func sampleWindow(dst *[side * side]float64, of *Fingerprint, at window, every int) []float64 {
 	var left [side]int // for every column, the pixel to the left, and the share of the next
 	var share [side]float64
 	step := at.side / side

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// printOf is the print of a picture of these greys.
-func printOf(grey [side * side]uint8) *Print {
-	p := &Print{grey: grey}
+// newTestFingerprint is the print of a picture of these greys.
+func newTestFingerprint(grey [side * side]uint8) *Fingerprint {
+	p := &Fingerprint{grey: grey}
 	for i, v := range p.grey {
-		p.whole.add(v)
+		p.allPixels.add(v)
 		if i%2 == 0 && i/side%2 == 0 {
-			p.half.add(v)
+			p.halfPixels.add(v)
 		}
 	}
 	return p
@@ -22,8 +22,8 @@ func printOf(grey [side * side]uint8) *Print {
 // least half of a picture; else all do.
 func TestCorrelationOfGreys(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
-	greys := []uint8{darkest, darkest + 1, 90, brightest - 1, brightest}
-	cuts := []uint8{0, darkest - 1, brightest + 1, 255}
+	greys := []uint8{darkestGrey, darkestGrey + 1, 90, brightestGrey - 1, brightestGrey}
+	cuts := []uint8{0, darkestGrey - 1, brightestGrey + 1, 255}
 	for _, n := range []int{0, 200, side*side/2 - 1, side * side / 2, side*side/2 + 1, 900, side * side} {
 		var a, b [side * side]uint8
 		for k, i := range rng.Perm(side * side) {
@@ -36,16 +36,16 @@ func TestCorrelationOfGreys(t *testing.T) {
 				b[i] = a[i]
 			}
 		}
-		p, q := printOf(a), printOf(b)
-		if p.whole.greys != n {
-			t.Fatalf("%d of %d greys", p.whole.greys, n)
+		p, q := newTestFingerprint(a), newTestFingerprint(b)
+		if p.allPixels.greys != n {
+			t.Fatalf("%d of %d greys", p.allPixels.greys, n)
 		}
 		for _, w := range []window{{0, 0, side}, {1.5, 2, 26}, {4, 0, 28}} {
 			for _, every := range []int{1, 2} {
-				near(t, "correlation", correlation(p, q, w, every), plainCorrelation(&a, q, w, every), 1e-12)
+				requireNear(t, "correlation", windowCorrelation(p, q, w, every), plainCorrelation(&a, q, w, every), 1e-12)
 			}
 		}
-		if have, want := strokesOf(p).correlation(p, q), correlation(p, q, window{0, 0, side}, 1); have != want {
+		if have, want := newStrokes(p).correlation(p, q), windowCorrelation(p, q, window{0, 0, side}, 1); have != want {
 			t.Errorf("%d greys: %.17g by strokes, want %.17g", n, have, want)
 		}
 	}
@@ -73,23 +73,23 @@ func TestDetails(t *testing.T) {
 		return im
 	}
 	same := disc(rand.New(rand.NewPCG(1, 1)))
-	other := NewPrint(disc(rand.New(rand.NewPCG(2, 2))))
+	other := NewFingerprint(disc(rand.New(rand.NewPCG(2, 2))))
 	dark := image.NewGray(same.Rect)
 	for i, v := range same.Pix {
 		dark.Pix[i] = uint8(float64(v)*0.8) + uint8(rng.IntN(3))
 	}
-	p, whole := NewPrint(same), window{0, 0, side}
-	if c := details(p, NewPrint(dark), whole); c < 0.98 {
+	p, whole := NewFingerprint(same), window{0, 0, side}
+	if c := detailCorrelation(p, NewFingerprint(dark), whole); c < 0.98 {
 		t.Errorf("details of the darkened picture: %v", c)
 	}
-	cut := NewPrint(same.SubImage(image.Rect(6, 3, 90, 87)))
-	if c, at := search(cut, p, windows()); c < alike || details(cut, p, at) < fine {
-		t.Errorf("the cut picture: %v, details %v", c, details(cut, p, at))
+	cut := NewFingerprint(same.SubImage(image.Rect(6, 3, 90, 87)))
+	if c, at := searchWindows(cut, p, initialWindows()); c < minCopyCorrelation || detailCorrelation(cut, p, at) < minDetailCorrelation {
+		t.Errorf("the cut picture: %v, details %v", c, detailCorrelation(cut, p, at))
 	}
-	if c := correlation(p, other, whole, 1); c < alike || c >= equal {
+	if c := windowCorrelation(p, other, whole, 1); c < minCopyCorrelation || c >= minWholeCorrelation {
 		t.Errorf("another relief: %v, the test is of no use", c)
 	}
-	if c, at := search(other, p, windows()); isCopy(c, other, p, at) {
-		t.Errorf("another relief is a copy: %v, details %v", c, details(other, p, at))
+	if c, at := searchWindows(other, p, initialWindows()); isCopy(c, other, p, at) {
+		t.Errorf("another relief is a copy: %v, details %v", c, detailCorrelation(other, p, at))
 	}
 }

@@ -35,7 +35,7 @@ func TestMislabels(t *testing.T) {
 			for k, i := range at {
 				few[k] = labels[i]
 			}
-			x, labels = gather(x, at), few
+			x, labels = copyRows(x, at), few
 		}
 		fmt.Println(part[0], part[2], x.Rows, "items")
 		for _, kind := range []string{"random", "look-alike"} {
@@ -44,13 +44,13 @@ func TestMislabels(t *testing.T) {
 				var share, there, sure, hit, nearly, right float64
 				const seeds = 3
 				for seed := range uint64(seeds) {
-					noisy, wrong := changed(x, labels, kind, rate, seed)
-					j := judge(t, noisy, Fold{X: x})
+					noisy, wrong := changeLabels(x, labels, kind, rate, seed)
+					j := findErrors(t, noisy, Fold{X: x})
 					neighbours, err := Disagreement(t.Context(), noisy, 0, Fold{X: x})
 					if err != nil {
 						t.Fatal(err)
 					}
-					confident, err := Confident(t.Context(), noisy, Fold{X: x})
+					confident, err := ConfidentLearning(t.Context(), noisy, Fold{X: x})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -59,7 +59,7 @@ func TestMislabels(t *testing.T) {
 						sum[k][0] += p / seeds
 						sum[k][1] += a / seeds
 					}
-					share += j.Wrong / seeds
+					share += j.WrongShare / seeds
 					for i, w := range wrong {
 						if w {
 							there += 1 / float64(len(wrong)) / seeds
@@ -86,10 +86,10 @@ func TestMislabels(t *testing.T) {
 	}
 }
 
-// changed changes labels: to any other, or to one of the two nearest classes.
-func changed(x *matrix.Dense, labels []int64, kind string, rate float64, seed uint64) (noisy []int64, wrong []bool) {
-	y, ids := dense(labels)
-	alike := detection.ConfusableClasses(x, y, len(ids), alikes)
+// changeLabels changes labels: to any other, or to one of the two nearest classes.
+func changeLabels(x *matrix.Dense, labels []int64, kind string, rate float64, seed uint64) (noisy []int64, wrong []bool) {
+	y, ids := numberLabels(labels)
+	alike := detection.ConfusableClasses(x, y, len(ids), maxLookAlikes)
 	rng := rand.New(rand.NewPCG(seed, 77))
 	noisy, wrong = slices.Clone(labels), make([]bool, len(labels))
 	for i := range noisy {

@@ -9,8 +9,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// tailed draws classes of items whose deviations are those of Student's t with three degrees.
-func tailed(rng *rand.Rand, k, n, d int, apart float64) (*matrix.Dense, []int64) {
+// drawHeavyTailed draws classes of items whose deviations are those of Student's t with three degrees.
+func drawHeavyTailed(rng *rand.Rand, k, n, d int, apart float64) (*matrix.Dense, []int64) {
 	x, y := matrix.New(k*n, d), make([]int64, k*n)
 	for c := range k {
 		centre := make([]float64, d)
@@ -41,25 +41,25 @@ func TestSureScoresAreRight(t *testing.T) {
 		draw  func(rng *rand.Rand) (*matrix.Dense, []int64)
 		least float64 // of the wrong ones, to be found
 	}{
-		{"tails", 1 << 40, func(rng *rand.Rand) (*matrix.Dense, []int64) { return tailed(rng, 10, 60, 12, 1.5) }, 0},
+		{"tails", 1 << 40, func(rng *rand.Rand) (*matrix.Dense, []int64) { return drawHeavyTailed(rng, 10, 60, 12, 1.5) }, 0},
 		{"tails, 1 of 20", 20, func(rng *rand.Rand) (*matrix.Dense,
 			[]int64) {
-			return tailed(rng, 10, 60, 12, 1.5)
+			return drawHeavyTailed(rng, 10, 60, 12, 1.5)
 		}, 0.3},
 		{"tails in four dimensions, 1 of 20", 20,
-			func(rng *rand.Rand) (*matrix.Dense, []int64) { return tailed(rng, 10, 60, 4, 2) }, 0},
-		{"look-alikes", 1 << 40, func(rng *rand.Rand) (*matrix.Dense, []int64) { return pairs(rng, 5, 60, 4, 1.2) }, 0},
+			func(rng *rand.Rand) (*matrix.Dense, []int64) { return drawHeavyTailed(rng, 10, 60, 4, 2) }, 0},
+		{"look-alikes", 1 << 40, func(rng *rand.Rand) (*matrix.Dense, []int64) { return drawPairs(rng, 5, 60, 4, 1.2) }, 0},
 		{"look-alikes, 1 of 20", 20,
-			func(rng *rand.Rand) (*matrix.Dense, []int64) { return pairs(rng, 5, 60, 4, 1.2) }, 0.5},
+			func(rng *rand.Rand) (*matrix.Dense, []int64) { return drawPairs(rng, 5, 60, 4, 1.2) }, 0.5},
 	} {
 		var sure, right, alarmed, there int
 		const draws = 3
 		for k := range uint64(draws) {
 			rng := rand.New(rand.NewPCG(k, 261))
 			x, y := c.draw(rng)
-			noisy, wrong := spoil(y, c.every, 10, rng)
+			noisy, wrong := corruptLabels(y, c.every, 10, rng)
 			before := sure - right
-			j := judge(t, noisy, Fold{X: x})
+			j := findErrors(t, noisy, Fold{X: x})
 			for i, s := range j.Score {
 				if wrong[i] {
 					there++
@@ -93,10 +93,10 @@ func TestManyWrongLabels(t *testing.T) {
 	var share float64
 	for s := range uint64(2) {
 		rng := rand.New(rand.NewPCG(s, 263))
-		x, y := tailed(rng, k, n, 12, 2)
-		noisy, wrong := spoil(y, 5, k, rng)
-		j := judge(t, noisy, Fold{X: x})
-		share += j.Wrong * k * n
+		x, y := drawHeavyTailed(rng, k, n, 12, 2)
+		noisy, wrong := corruptLabels(y, 5, k, rng)
+		j := findErrors(t, noisy, Fold{X: x})
+		share += j.WrongShare * k * n
 		for i, p := range j.Score {
 			if wrong[i] {
 				there++
@@ -119,19 +119,19 @@ func TestManyWrongLabels(t *testing.T) {
 // wrong labels of others.
 func TestClassesOfOne(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 261))
-	x, y := classes(rng, 20, 1, 8, 1)
-	j := judge(t, y, Fold{X: x})
-	if slices.Max(j.Score) != 0 || j.Wrong != 0 || len(j.Confused) > 0 {
-		t.Errorf("of classes of one %g are wrong, at most %g", j.Wrong, slices.Max(j.Score))
+	x, y := drawClasses(rng, 20, 1, 8, 1)
+	j := findErrors(t, y, Fold{X: x})
+	if slices.Max(j.Score) != 0 || j.WrongShare != 0 || len(j.Confusions) > 0 {
+		t.Errorf("of classes of one %g are wrong, at most %g", j.WrongShare, slices.Max(j.Score))
 	}
-	x, y = classes(rng, 6, 30, 8, 4)
+	x, y = drawClasses(rng, 6, 30, 8, 4)
 	for i := range 4 {
 		y[i*30] = int64(1000 + i)
 	}
 	for i := range 6 {
 		y[i*30+7] = int64(10 * ((i + 1) % 6))
 	}
-	j = judge(t, y, Fold{X: x})
+	j = findErrors(t, y, Fold{X: x})
 	for i, s := range j.Score {
 		if alone, wrong := i%30 == 0 && i < 120, i%30 == 7; alone && s != 0 || wrong != (s >= 0.5) {
 			t.Errorf("item %d with the label %d: %g", i, y[i], s)
@@ -152,7 +152,7 @@ func TestProbabilitiesOfCopies(t *testing.T) {
 		}
 		noisy := slices.Clone(y)
 		noisy[5], noisy[45] = 2, 1
-		j := judge(t, noisy, Fold{X: all})
+		j := findErrors(t, noisy, Fold{X: all})
 		for i, s := range j.Score {
 			if !(s >= 0 && s <= 1) || (scale == 0 || y[i] == noisy[i]) && s >= 0.5 {
 				t.Errorf("%s: item %d with the label %d of %d: %g", name, i, noisy[i], y[i], s)
@@ -164,23 +164,23 @@ func TestProbabilitiesOfCopies(t *testing.T) {
 // What an item sees: its own class without itself, the nearest classes singly, the others in
 // groups. Of other classes distances are the mean over all ways to leave a member out.
 func TestSights(t *testing.T) {
-	x := line(0, 1, 3, 10, 12, 15, 40)
-	p := &part{x: x}
+	x := rowsOnLine(0, 1, 3, 10, 12, 15, 40)
+	p := &foldPart{x: x}
 	for i := range 7 {
-		p.held = append(p.held, i)
+		p.heldOut = append(p.heldOut, i)
 	}
-	p.rest = p.held
-	seen := make([][]sight, 7)
-	if err := p.look(t.Context(), []int{0, 0, 0, 1, 1, 1, 2}, 3, []float64{1, 1, 1, 1, 1, 1, 1}, seen); err != nil {
+	p.judges = p.heldOut
+	seen := make([][]classView, 7)
+	if err := p.viewClasses(t.Context(), []int{0, 0, 0, 1, 1, 1, 2}, 3, []float64{1, 1, 1, 1, 1, 1, 1}, seen); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		item int
-		want []sight
+		want []classView
 	}{
 		// Of two other members the nearest; of three the nearest, or in one of three cases the next.
-		{0, []sight{{0, 1, 2, 0}, {1, (2*100 + 144) / 3., 3, 1}, {2, 1600, 1, 1}}},
-		{3, []sight{{1, 4, 2, 0}, {0, (2*49 + 81) / 3., 3, 1}, {2, 900, 1, 1}}},
+		{0, []classView{{0, 1, 2, 0}, {1, (2*100 + 144) / 3., 3, 1}, {2, 1600, 1, 1}}},
+		{3, []classView{{1, 4, 2, 0}, {0, (2*49 + 81) / 3., 3, 1}, {2, 900, 1, 1}}},
 		{6, nil},
 	} {
 		if len(seen[c.item]) != len(c.want) {
@@ -188,8 +188,8 @@ func TestSights(t *testing.T) {
 		}
 		for k, want := range c.want {
 			got := seen[c.item][k]
-			near(t, "distance", got.far, want.far, 1e-3)
-			if got.far = want.far; got != want {
+			requireNear(t, "distance", got.distance, want.distance, 1e-3)
+			if got.distance = want.distance; got != want {
 				t.Errorf("item %d: %+v, want %+v", c.item, got, want)
 			}
 		}
@@ -197,21 +197,21 @@ func TestSights(t *testing.T) {
 	// Many classes are seen in groups, all items once.
 	y := make([]int, 100)
 	many := matrix.New(100, 1)
-	p = &part{x: many}
+	p = &foldPart{x: many}
 	for i := range y {
 		many.Row(i)[0], y[i] = float32(i), i/2
-		p.held = append(p.held, i)
+		p.heldOut = append(p.heldOut, i)
 	}
-	p.rest = p.held
-	seen = make([][]sight, 100)
-	if err := p.look(t.Context(), y, 50, slices.Repeat([]float64{1}, 100), seen); err != nil {
+	p.judges = p.heldOut
+	seen = make([][]classView, 100)
+	if err := p.viewClasses(t.Context(), y, 50, slices.Repeat([]float64{1}, 100), seen); err != nil {
 		t.Fatal(err)
 	}
 	items, sets := 0.0, 0
 	for _, s := range seen[0] {
-		items, sets = items+s.items, sets+s.sets
+		items, sets = items+s.items, sets+s.numClasses
 	}
-	if len(seen[0]) != 1+seenSingly+seenGroups || items != 99 || sets != 49 {
+	if len(seen[0]) != 1+maxSingleViews+maxGroupViews || items != 99 || sets != 49 {
 		t.Errorf("%d sights of %g items in %d classes", len(seen[0]), items, sets)
 	}
 }

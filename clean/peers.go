@@ -12,18 +12,18 @@ import (
 // is the simple method with which Labels is compared. Folds and errors are as in Labels.
 func Disagreement(ctx context.Context, labels []int64, k int, folds ...Fold) ([]float64, error) {
 	opt := Options{Neighbours: k}
-	y, _, err := opt.settle(labels)
+	y, _, err := opt.setDefaults(labels)
 	if err != nil {
 		return nil, err
 	}
-	parts, err := split(ctx, folds, len(y), &opt)
+	parts, err := splitFolds(ctx, folds, len(y), &opt)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]float64, len(y))
 	for _, p := range parts {
-		for e, j := range p.near {
-			if i := p.held[e/p.k]; y[j] != y[i] {
+		for e, j := range p.neighbours {
+			if i := p.heldOut[e/p.k]; y[j] != y[i] {
 				out[i] += 1 / float64(p.k)
 			}
 		}
@@ -31,20 +31,20 @@ func Disagreement(ctx context.Context, labels []int64, k int, folds ...Fold) ([]
 	return out, nil
 }
 
-// Confident scores every item by the normalised margin of confident learning (Northcutt,
+// ConfidentLearning scores every item by the normalised margin of confident learning (Northcutt,
 // Jiang and Chuang 2021), with which Labels is compared: the probability of another class
 // minus that class's threshold, at its largest, minus the same for the item's own class.
 // The threshold of a class is the mean probability of the items with its label.
 // Probabilities are out of sample: those of a ridge regression of the labels' indicators
 // without the item, at least 0 and scaled to the sum 1. Folds and errors are those of
 // Labels.
-func Confident(ctx context.Context, labels []int64, folds ...Fold) ([]float64, error) {
+func ConfidentLearning(ctx context.Context, labels []int64, folds ...Fold) ([]float64, error) {
 	var opt Options
-	y, ids, err := opt.settle(labels)
+	y, ids, err := opt.setDefaults(labels)
 	if err != nil {
 		return nil, err
 	}
-	parts, err := split(ctx, folds, len(y), &opt)
+	parts, err := splitFolds(ctx, folds, len(y), &opt)
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +55,9 @@ func Confident(ctx context.Context, labels []int64, folds ...Fold) ([]float64, e
 		if err != nil {
 			return nil, err
 		}
-		said := matrix.New(len(p.held), len(ids))
-		head.predict(p, h, 0, len(p.held), said)
-		for k, i := range p.held {
+		said := matrix.New(len(p.heldOut), len(ids))
+		head.predict(p, h, 0, len(p.heldOut), said)
+		for k, i := range p.heldOut {
 			copy(prob.Row(i), said.Row(k))
 		}
 	}

@@ -18,31 +18,31 @@ import (
 // side is the side of the reduced pictures that are compared.
 const side = 32
 
-// Print is a fingerprint of a picture, to recognise copies: 1 KiB.
-type Print struct {
+// Fingerprint is a fingerprint of a picture, to recognise copies: 1 KiB.
+type Fingerprint struct {
 	grey [side * side]uint8 // greys of the whole picture
 	// a bit for each pair of neighbours in the rows of a 9 x 8 reduction: brighter to the right
-	hash  uint64
-	blank bool  // whether all greys are equal
-	whole tally // sums over all pixels
-	half  tally // sums over every other pixel in both directions
+	hash       uint64
+	isBlank    bool      // whether all greys are equal
+	allPixels  pixelSums // sums over all pixels
+	halfPixels pixelSums // sums over every other pixel in both directions
 }
 
-// tally holds sums over pixels.
-type tally struct {
+// pixelSums holds sums over pixels.
+type pixelSums struct {
 	sum, squares int
 	greys        int // number of pixels that are neither black nor white
 }
 
-// NewPrint reduces a picture.
-func NewPrint(im image.Image) *Print {
-	p := &Print{}
+// NewFingerprint reduces a picture.
+func NewFingerprint(im image.Image) *Fingerprint {
+	p := &Fingerprint{}
 	small := reduce(im, side, side)
 	copy(p.grey[:], small.Pix)
 	for i, v := range p.grey {
-		p.whole.add(v)
+		p.allPixels.add(v)
 		if i%2 == 0 && i/side%2 == 0 {
-			p.half.add(v)
+			p.halfPixels.add(v)
 		}
 	}
 	bands := reduce(im, 9, 8)
@@ -54,17 +54,17 @@ func NewPrint(im image.Image) *Print {
 			}
 		}
 	}
-	p.blank = slices.Min(small.Pix) == slices.Max(small.Pix)
+	p.isBlank = slices.Min(small.Pix) == slices.Max(small.Pix)
 	return p
 }
 
-// Blank reports whether the picture, at 32 x 32 pixels, is of one grey.
-func (p *Print) Blank() bool { return p.blank }
+// IsBlank reports whether the picture, at 32 x 32 pixels, is of one grey.
+func (p *Fingerprint) IsBlank() bool { return p.isBlank }
 
-func (t *tally) add(v uint8) {
+func (t *pixelSums) add(v uint8) {
 	t.sum += int(v)
 	t.squares += int(v) * int(v)
-	if v >= darkest && v <= brightest {
+	if v >= darkestGrey && v <= brightestGrey {
 		t.greys++
 	}
 }
@@ -84,28 +84,28 @@ type Copy struct {
 }
 
 const (
-	// alike is the correlation from which pictures are copies of each other.
-	alike = 0.97
-	// bitsApart is the largest number of different bits of the 64-bit hashes of compared pictures.
-	bitsApart = 10
-	// asked is the number of neighbours in the embedding with which every picture is compared.
-	asked = 5
-	// listed is the largest number of listed copies before a picture, and after it.
-	listed = 50
+	// minCopyCorrelation is the correlation from which pictures are copies of each other.
+	minCopyCorrelation = 0.97
+	// maxHashBits is the largest number of different bits of the 64-bit hashes of compared pictures.
+	maxHashBits = 10
+	// comparedNeighbours is the number of neighbours in the embedding with which every picture is compared.
+	comparedNeighbours = 5
+	// maxListedCopies is the largest number of listed copies before a picture, and after it.
+	maxListedCopies = 50
 )
 
 // DuplicateOptions adjusts Duplicates.
 type DuplicateOptions struct {
 	// X is an embedding, a row for each picture, whose neighbours are compared too; nil without one.
 	X *matrix.Dense
-	// Whole leaves parts of pictures alone: copies that were cropped are not found. That is much faster.
-	Whole bool
+	// WholeOnly leaves parts of pictures alone: copies that were cropped are not found. That is much faster.
+	WholeOnly bool
 	// Progress, if not nil, is called with the number of pictures that have been compared with all others.
 	// Several goroutines may call it at a time.
 	Progress func(done, total int)
 }
 
-// Duplicates finds pictures that are copies of each other, even if one was cropped at its edges by up to a
+// FindDuplicates finds pictures that are copies of each other, even if one was cropped at its edges by up to a
 // fifth of its width and height, compressed again, or made brighter or darker. It compares pictures whose
 // hashes differ little, and neighbours in an embedding. The measures are the correlation of the greys of one picture
 // with the whole or a part of the other, which does not depend on brightness and contrast, and that of their details:
@@ -117,20 +117,20 @@ type DuplicateOptions struct {
 //
 // Line drawings of the same thing are alike without being copies: check Likeness, or give no embedding. Pairs are
 // in the order of their items.
-func Duplicates(ctx context.Context, prints []*Print, opt DuplicateOptions) ([]Copy, error) {
+func FindDuplicates(ctx context.Context, prints []*Fingerprint, opt DuplicateOptions) ([]Copy, error) {
 	known, err := neighbours(ctx, prints, opt.X)
 	if err != nil {
 		return nil, err
 	}
-	f, found := newFinder(prints, known)
-	f.whole = opt.Whole
+	f, found := newCopyFinder(prints, known)
+	f.wholeOnly = opt.WholeOnly
 	lists := make([][]Copy, len(f.prints))
 	var done atomic.Int64
 	const grain = 16
 	err = par.ForContext(ctx, len(f.prints), grain, func(lo, hi int) {
 		w := f.newWorker()
 		for i := lo; i < hi; i++ {
-			lists[i] = w.copies(i)
+			lists[i] = w.findCopies(i)
 		}
 		if n := done.Add(int64(hi - lo)); opt.Progress != nil {
 			opt.Progress(int(n), len(f.prints))
@@ -148,13 +148,13 @@ func Duplicates(ctx context.Context, prints []*Print, opt DuplicateOptions) ([]C
 }
 
 // neighbours returns every picture's neighbours in the embedding.
-func neighbours(ctx context.Context, prints []*Print, x *matrix.Dense) ([][]int, error) {
+func neighbours(ctx context.Context, prints []*Fingerprint, x *matrix.Dense) ([][]int, error) {
 	out := make([][]int, len(prints))
 	if x == nil || x.Rows < 2 {
 		return out, nil
 	}
-	k := min(asked, x.Rows-1)
-	nb, err := rank.Nearest(ctx, x, nil, k, rank.Options{})
+	k := min(comparedNeighbours, x.Rows-1)
+	nb, err := rank.Nearest(ctx, x, nil, k, rank.RankOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -165,9 +165,9 @@ func neighbours(ctx context.Context, prints []*Print, x *matrix.Dense) ([][]int,
 	return out, nil
 }
 
-// Groups joins copies of copies. Each group is in ascending order, and groups are in the
+// GroupCopies joins copies of copies. Each group is in ascending order, and groups are in the
 // order of their first items.
-func Groups(copies []Copy) [][]int {
+func GroupCopies(copies []Copy) [][]int {
 	root := map[int]int{}
 	var find func(i int) int
 	find = func(i int) int {

@@ -10,7 +10,7 @@ import (
 )
 
 // plainDuplicates is what Duplicates has to find, pair by pair.
-func plainDuplicates(t *testing.T, prints []*Print, x *matrix.Dense) []Copy {
+func plainDuplicates(t *testing.T, prints []*Fingerprint, x *matrix.Dense) []Copy {
 	t.Helper()
 	near, err := neighbours(t.Context(), prints, x)
 	if err != nil {
@@ -20,16 +20,16 @@ func plainDuplicates(t *testing.T, prints []*Print, x *matrix.Dense) []Copy {
 	for i, p := range prints {
 		for j := i + 1; j < len(prints); j++ {
 			q := prints[j]
-			if p == nil || q == nil || p.blank || q.blank {
+			if p == nil || q == nil || p.isBlank || q.isBlank {
 				continue
 			}
-			least := similar
+			least := minPartCorrelation
 			if slices.Contains(near[i], j) {
-				least = apart
-			} else if bits.OnesCount64(p.hash^q.hash) > bitsApart {
+				least = minNeighbourCorrelation
+			} else if bits.OnesCount64(p.hash^q.hash) > maxHashBits {
 				continue
 			}
-			if l := plainLikeness(p, q, least); l >= alike {
+			if l := plainLikeness(p, q, least); l >= minCopyCorrelation {
 				found = append(found, Copy{i, j, l})
 			}
 		}
@@ -41,13 +41,13 @@ func plainDuplicates(t *testing.T, prints []*Print, x *matrix.Dense) []Copy {
 // least, else the largest of one picture with parts of the other that make them copies, at least three
 // quarters of its sides: first on every
 // other pixel for windows on whole ones, then from the best of these in ever smaller steps.
-func plainLikeness(p, q *Print, least float64) float64 {
+func plainLikeness(p, q *Fingerprint, least float64) float64 {
 	best := plainCorrelation(&p.grey, q, window{0, 0, side}, 1)
 	if best < least || isCopy(best, p, q, window{0, 0, side}) {
 		return best
 	}
 	best = 0
-	for _, of := range [][2]*Print{{p, q}, {q, p}} {
+	for _, of := range [][2]*Fingerprint{{p, q}, {q, p}} {
 		whole, part := &of[0].grey, of[1]
 		at, top := window{0, 0, side}, plainCorrelation(&of[0].grey, of[1], window{0, 0, side}, 2)
 		for _, s := range []float64{30.5, 29, 27.5, 26, 24.5} {
@@ -59,7 +59,7 @@ func plainLikeness(p, q *Print, least float64) float64 {
 				}
 			}
 		}
-		if top < promising {
+		if top < promisingCorrelation {
 			continue
 		}
 		top = plainCorrelation(whole, part, at, 1)
@@ -90,7 +90,7 @@ func plainLikeness(p, q *Print, least float64) float64 {
 
 // plainCorrelation compares a whole picture with a window of another, by every so many
 // pixels.
-func plainCorrelation(whole *[side * side]uint8, of *Print, at window, every int) float64 {
+func plainCorrelation(whole *[side * side]uint8, of *Fingerprint, at window, every int) float64 {
 	// Sums over the pixels that are not as dark or bright as can be in either, and
 	// over the others: brightening cuts off what would be brighter still.
 	var sums [2]moments

@@ -10,35 +10,35 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// sight is a class as seen from an item.
-type sight struct {
-	class int
-	far   float64 // mean squared distance from the item to the nearest members
-	items float64 // number of items of the class, and of the classes that it represents
-	sets  int     // number of other classes that it represents
+// classView is a class as seen from an item.
+type classView struct {
+	class      int
+	distance   float64 // mean squared distance from the item to the nearest members
+	items      float64 // number of items of the class, and of the classes that it represents
+	numClasses int     // number of other classes that it represents
 }
 
 // An item sees the nearest other classes individually, and the rest in groups by distance. The middle class
 // of a group represents it.
 const (
-	seenSingly = 8
-	seenGroups = 8
+	maxSingleViews = 8
+	maxGroupViews  = 8
 )
 
-// fewest returns how many of n members count as the nearest of a class: half of few, so that a wrong label
+// numNearest returns how many of n members count as the nearest of a class: half of few, so that a wrong label
 // does not decide, and at most five.
-func fewest(n int) int { return min(max(n/2, 1), mostNearest) }
+func numNearest(n int) int { return min(max(n/2, 1), maxNearest) }
 
-const mostNearest = 5
+const maxNearest = 5
 
 // shortlist holds the smallest of some distances, ascending.
 type shortlist []float64
 
 func (l *shortlist) add(v float64) {
 	s := *l
-	if len(s) <= mostNearest {
+	if len(s) <= maxNearest {
 		s = append(s, v)
-	} else if v >= s[mostNearest] {
+	} else if v >= s[maxNearest] {
 		return
 	}
 	at := len(s) - 1
@@ -55,7 +55,7 @@ func (l shortlist) mean(n int, own bool) float64 {
 	if !own && n > 1 {
 		n--
 	}
-	k := fewest(n)
+	k := numNearest(n)
 	var sum float64
 	for _, v := range l[:k] {
 		sum += v
@@ -68,13 +68,13 @@ func (l shortlist) mean(n int, own bool) float64 {
 	return sum / float64(k)
 }
 
-// look writes the classes as seen from the held items of a part, the own class first. It writes nothing for
+// viewClasses writes the classes as seen from the held items of a part, the own class first. It writes nothing for
 // an item whose class has no other member. Items with little trust do not count as members.
-func (p *part) look(ctx context.Context, y []int, classes int, trust []float64, out [][]sight) error {
+func (p *foldPart) viewClasses(ctx context.Context, y []int, classes int, trust []float64, out [][]classView) error {
 	var members []int
 	size := make([]int, classes)
 	in := make([]bool, len(y))
-	for _, j := range p.rest {
+	for _, j := range p.judges {
 		if isTrusted(trust[j]) {
 			members, in[j] = append(members, j), true
 			size[y[j]]++
@@ -86,12 +86,12 @@ func (p *part) look(ctx context.Context, y []int, classes int, trust []float64, 
 			centre[k] += float64(v) / float64(len(members))
 		}
 	}
-	gallery, square := about(p.x, members, centre)
+	gallery, square := centreRows(p.x, members, centre)
 	const block = 256
 	product := matrix.New(block, len(members))
-	for lo := 0; lo < len(p.held); lo += block {
-		held := p.held[lo:min(lo+block, len(p.held))]
-		queries, length := about(p.x, held, centre)
+	for lo := 0; lo < len(p.heldOut); lo += block {
+		held := p.heldOut[lo:min(lo+block, len(p.heldOut))]
+		queries, length := centreRows(p.x, held, centre)
 		said := product.RowRange(0, len(held))
 		if err := matrix.GemmContext(ctx, false, true, 1, queries, gallery, 0, said); err != nil {
 			return err
@@ -112,7 +112,7 @@ func (p *part) look(ctx context.Context, y []int, classes int, trust []float64, 
 				if in[i] {
 					own--
 				}
-				out[i] = seen(near, size, y[i], own)
+				out[i] = classViews(near, size, y[i], own)
 			}
 		})
 		if err != nil {
@@ -122,8 +122,8 @@ func (p *part) look(ctx context.Context, y []int, classes int, trust []float64, 
 	return nil
 }
 
-// about returns copies of rows less a centre, and their squared lengths.
-func about(x *matrix.Dense, rows []int, centre []float64) (*matrix.Dense, []float64) {
+// centreRows returns copies of rows less a centre, and their squared lengths.
+func centreRows(x *matrix.Dense, rows []int, centre []float64) (*matrix.Dense, []float64) {
 	out, square := matrix.New(len(rows), x.Cols), make([]float64, len(rows))
 	for k, i := range rows {
 		to := out.Row(k)
@@ -135,27 +135,27 @@ func about(x *matrix.Dense, rows []int, centre []float64) (*matrix.Dense, []floa
 	return out, square
 }
 
-// seen returns the classes as seen from an item, its own first. own is the number of other members.
-func seen(near []shortlist, size []int, class, own int) []sight {
+// classViews returns the classes as seen from an item, its own first. own is the number of other members.
+func classViews(near []shortlist, size []int, class, own int) []classView {
 	if own == 0 {
 		return nil
 	}
-	all := make([]sight, 0, len(size))
+	all := make([]classView, 0, len(size))
 	for c, n := range size {
 		if n > 0 && c != class {
-			all = append(all, sight{c, near[c].mean(n, false), float64(n), 1})
+			all = append(all, classView{c, near[c].mean(n, false), float64(n), 1})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b sight) int { return cmp.Compare(a.far, b.far) })
-	out := make([]sight, 1, 1+min(len(all), seenSingly+seenGroups))
-	out[0] = sight{class, near[class].mean(own, true), float64(own), 0}
-	single := min(len(all), seenSingly)
+	slices.SortStableFunc(all, func(a, b classView) int { return cmp.Compare(a.distance, b.distance) })
+	out := make([]classView, 1, 1+min(len(all), maxSingleViews+maxGroupViews))
+	out[0] = classView{class, near[class].mean(own, true), float64(own), 0}
+	single := min(len(all), maxSingleViews)
 	out, all = append(out, all[:single]...), all[single:]
-	groups := min(len(all), seenGroups)
+	groups := min(len(all), maxGroupViews)
 	for g := range groups {
 		group := all[g*len(all)/groups : (g+1)*len(all)/groups]
 		s := group[len(group)/2]
-		s.items, s.sets = 0, len(group)
+		s.items, s.numClasses = 0, len(group)
 		for _, o := range group {
 			s.items += o.items
 		}
@@ -164,17 +164,17 @@ func seen(near []shortlist, size []int, class, own int) []sight {
 	return out
 }
 
-// scales divides all distances by the median distance of items from their own class, and returns the scale
+// normalizeScales divides all distances by the median distance of items from their own class, and returns the scale
 // of each class. Items of default labels that are not trusted do not count. It returns nil if all items coincide
 // with others of their class.
-func (m *noise) scales() []float64 {
+func (m *noiseModel) normalizeScales() []float64 {
 	var positive []float64
 	own := make([][]float64, m.classes)
-	for i, s := range m.seen {
+	for i, s := range m.views {
 		if len(s) > 0 && (isTrusted(m.trust[i]) || !slices.Contains(m.defaults, m.y[i])) {
-			own[m.y[i]] = append(own[m.y[i]], s[0].far)
-			if s[0].far > 0 {
-				positive = append(positive, s[0].far)
+			own[m.y[i]] = append(own[m.y[i]], s[0].distance)
+			if s[0].distance > 0 {
+				positive = append(positive, s[0].distance)
 			}
 		}
 	}
@@ -182,25 +182,25 @@ func (m *noise) scales() []float64 {
 		return nil
 	}
 	unit := median(positive)
-	for _, seen := range m.seen {
+	for _, seen := range m.views {
 		for k := range seen {
-			seen[k].far /= unit
+			seen[k].distance /= unit
 		}
 	}
 	out := make([]float64, m.classes)
 	for c, list := range own {
 		out[c] = 1
 		if n := float64(len(list)); n > 0 {
-			out[c] = math.Exp(n / (n + drawn) * math.Log(max(median(list)/unit, closest)))
+			out[c] = math.Exp(n / (n + scaleWeight) * math.Log(max(median(list)/unit, minSquaredDistance)))
 		}
 	}
 	return out
 }
 
 const (
-	// closest is the least squared distance that float32 can distinguish from 0.
-	closest = 1e-6
-	// drawn is the weight, in items, of the scale of all classes in the scale of a class. The logarithm
+	// minSquaredDistance is the least squared distance that float32 can distinguish from 0.
+	minSquaredDistance = 1e-6
+	// scaleWeight is the weight, in items, of the scale of all classes in the scale of a class. The logarithm
 	// of the median of five items is about as uncertain as the differences of classes.
-	drawn = 5
+	scaleWeight = 5
 )

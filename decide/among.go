@@ -2,17 +2,17 @@ package decide
 
 import "fmt"
 
-// Among returns the probability that an item found in a gallery shows the same as the query photo.
+// GalleryRates returns the probability that an item found in a gallery shows the same as the query photo.
 // The zero value is not usable.
-type Among struct {
+type GalleryRates struct {
 	c     *Calibration
 	prior float64
 }
 
-// Among returns an Among for a gallery. strangers is the share of query photos whose class is not in
+// GalleryRates returns an Among for a gallery. strangers is the share of query photos whose class is not in
 // the gallery; 0 means the default of 1/2. In a gallery without labels (no Classes) every class
 // counts as having as many items as the classes of the calibration had photos.
-func (c *Calibration) Among(g Gallery, strangers float64) (*Among, error) {
+func (c *Calibration) GalleryRates(g Gallery, strangers float64) (*GalleryRates, error) {
 	if strangers == 0 {
 		strangers = DefaultStrangers
 	}
@@ -22,11 +22,13 @@ func (c *Calibration) Among(g Gallery, strangers float64) (*Among, error) {
 	if g.Classes == 0 {
 		g.Share = min(1, c.PerClass/float64(max(1, g.Items)))
 	}
-	return &Among{c, g.Prior(1 - strangers)}, nil
+	return &GalleryRates{c, g.Prior(1 - strangers)}, nil
 }
 
-// Same returns the probability at a distance. It never rises with the distance.
-func (a *Among) Same(distance float64) float64 { return a.c.Same(distance, a.prior) }
+// MatchProbability returns the probability at a distance. It never rises with the distance.
+func (a *GalleryRates) MatchProbability(distance float64) float64 {
+	return a.c.MatchProbability(distance, a.prior)
+}
 
 // Percent formats a probability for people.
 func Percent(p float64) string {

@@ -20,18 +20,18 @@ func TestAmong(t *testing.T) {
 		{Gallery{Items: 2}, 0.5, 0.5}, // all of one class at most
 		{Gallery{}, 0.5, 0.5},
 	} {
-		a, err := c.Among(e.g, e.strangers)
+		a, err := c.GalleryRates(e.g, e.strangers)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, d := range []float64{0, 0.3, 2} {
-			if have, want := a.Same(d), c.Same(d, e.prior); math.Abs(have-want) > 1e-12 {
+			if have, want := a.MatchProbability(d), c.MatchProbability(d, e.prior); math.Abs(have-want) > 1e-12 {
 				t.Errorf("%+v at %g: %g, want %g", e.g, d, have, want)
 			}
 		}
 	}
 	for _, s := range []float64{-1, 1, math.NaN()} {
-		if _, err := c.Among(Gallery{}, s); err == nil {
+		if _, err := c.GalleryRates(Gallery{}, s); err == nil {
 			t.Errorf("a share of strangers of %g is taken", s)
 		}
 	}

@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// ByClass is the coverage of sets if every class with enough photos uses its own spread (Spread), and
+// NumOwnSpread is the coverage of sets if every class with enough photos uses its own spread (Spread), and
 // the others use the calibration's classes.
-type ByClass struct {
-	Own      float64 `json:"own"` // share of the classes that use their own spread
-	Measured float64 `json:"measured"`
-	Low      float64 `json:"low"` // the coverage that nine classes in ten have at least
-	Size     float64 `json:"size"`
+type ClassCoverage struct {
+	OwnSpread    float64 `json:"own"` // share of the classes that use their own spread
+	Measured     float64 `json:"measured"`
+	LowestDecile float64 `json:"low"` // the coverage that nine classes in ten have at least
+	MeanSize     float64 `json:"size"`
 }
 
-// byClass measures coverages as nearestOf.cover does, by searching every photo among all others.
-func (n *nearestOf) byClass(ctx context.Context, c *Calibration, covers []Cover) error {
+// groupByClass measures coverages as nearestDistances.measureCoverage does, by searching every photo among all others.
+func (n *nearestDistances) measureClassCoverage(ctx context.Context, c *Calibration, covers []Coverage) error {
 	s := n.s
 	reach := make([][]float64, len(covers)) // reach of each class, by all of its photos
 	for k, of := range covers {
-		for i := range s.identities() {
-			v, _, err := n.reach(c, i, -1, of.Coverage)
+		for i := range s.numIdentities() {
+			v, _, err := n.coverageRadius(c, i, -1, of.Requested)
 			if err != nil {
 				return nil // cover reports the error
 			}
@@ -34,11 +34,11 @@ func (n *nearestOf) byClass(ctx context.Context, c *Calibration, covers []Cover)
 	}
 	err := s.scan(ctx, func(i, lo int, of [][]float32) {
 		for r, v := range of {
-			for j := range s.identities() {
+			for j := range s.numIdentities() {
 				if j == i {
 					continue
 				}
-				least := outward(s.by, float64(slices.Min(v[s.first[j]:s.first[j+1]])))
+				least := toDistance(s.distance, float64(slices.Min(v[s.first[j]:s.first[j+1]])))
 				for k := range covers {
 					if least <= reach[k][j] {
 						others[k][lo+r]++
@@ -51,44 +51,44 @@ func (n *nearestOf) byClass(ctx context.Context, c *Calibration, covers []Cover)
 		return err
 	}
 	for k := range covers {
-		covers[k].ByClass = n.covered(c, covers[k].Coverage, others[k])
+		covers[k].ByClass = n.summarizeClasses(c, covers[k].Requested, others[k])
 	}
 	return nil
 }
 
-// covered summarises the coverage over the photos of every class.
-func (n *nearestOf) covered(c *Calibration, coverage float64, others []int) *ByClass {
-	s, out := n.s, &ByClass{}
+// summarizeClasses summarises the coverage over the photos of every class.
+func (n *nearestDistances) summarizeClasses(c *Calibration, coverage float64, others []int) *ClassCoverage {
+	s, out := n.s, &ClassCoverage{}
 	var each []float64
-	for i := range s.identities() {
-		if s.photos(i) < 2 {
+	for i := range s.numIdentities() {
+		if s.numPhotos(i) < 2 {
 			continue
 		}
 		var hit, size float64
 		for q := s.first[i]; q < s.first[i+1]; q++ {
-			reach, own, err := n.reach(c, i, q, coverage)
-			if err == nil && n.own[q] <= reach {
+			reach, own, err := n.coverageRadius(c, i, q, coverage)
+			if err == nil && n.same[q] <= reach {
 				hit++
 				size++
 			}
 			if own {
-				out.Own += 1 / float64(s.photos(i))
+				out.OwnSpread += 1 / float64(s.numPhotos(i))
 			}
 			size += float64(others[q])
 		}
-		each = append(each, hit/float64(s.photos(i)))
-		out.Size += size / float64(s.photos(i))
+		each = append(each, hit/float64(s.numPhotos(i)))
+		out.MeanSize += size / float64(s.numPhotos(i))
 	}
 	if len(each) == 0 {
 		return out
 	}
-	out.Own, out.Size = out.Own/float64(len(each)), out.Size/float64(len(each))
-	out.Measured, out.Low = sum(each)/float64(len(each)), low(each)
+	out.OwnSpread, out.MeanSize = out.OwnSpread/float64(len(each)), out.MeanSize/float64(len(each))
+	out.Measured, out.LowestDecile = sum(each)/float64(len(each)), lowestDecile(each)
 	return out
 }
 
-// low returns the value that nine of ten values reach.
-func low(v []float64) float64 {
+// lowestDecile returns the value that nine of ten values reach.
+func lowestDecile(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
 	}
@@ -96,9 +96,9 @@ func low(v []float64) float64 {
 	return v[len(v)/10]
 }
 
-// reach returns the distance within which photos of a class are, by its photos without row q (or all of
+// coverageRadius returns the distance within which photos of a class are, by its photos without row q (or all of
 // them if q is -1). own reports whether these were enough.
-func (n *nearestOf) reach(c *Calibration, i, q int, coverage float64) (reach float64, own bool, err error) {
+func (n *nearestDistances) coverageRadius(c *Calibration, i, q int, coverage float64) (coverageRadius float64, own bool, err error) {
 	s := n.s
 	var spread []float64
 	for p := s.first[i]; p < s.first[i+1]; p++ {
@@ -107,13 +107,13 @@ func (n *nearestOf) reach(c *Calibration, i, q int, coverage float64) (reach flo
 		case q >= 0 && n.next[p] == q:
 			spread = append(spread, n.second[p])
 		default:
-			spread = append(spread, n.own[p])
+			spread = append(spread, n.same[p])
 		}
 	}
 	slices.Sort(spread)
-	if k, enough := ownRank(len(spread), coverage); enough && k >= 0 && !math.IsInf(spread[k], 1) {
+	if k, enough := coverageIndex(len(spread), coverage); enough && k >= 0 && !math.IsInf(spread[k], 1) {
 		return spread[k], true, nil
 	}
-	reach, err = c.Cover(coverage, max(1, len(spread)))
-	return reach, false, err
+	coverageRadius, err = c.CoverageDistance(coverage, max(1, len(spread)))
+	return coverageRadius, false, err
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// fewestClasses is the least number of classes with two photos or more: five folds of two classes.
-const fewestClasses = 10
+// minClasses is the least number of classes with two photos or more: five folds of two classes.
+const minClasses = 10
 
 const defaultRows = 60_000
 
@@ -48,19 +48,19 @@ func Calibrate(ctx context.Context, x *matrix.Dense, labels []int64, opt Options
 		return nil, err
 	}
 	pairs := 0
-	for i := range s.identities() {
-		if s.photos(i) > 1 {
+	for i := range s.numIdentities() {
+		if s.numPhotos(i) > 1 {
 			pairs++
 		}
 	}
-	if pairs < fewestClasses {
+	if pairs < minClasses {
 		return nil, fmt.Errorf("%d classes with two different photos or more are too few to calibrate on: "+
-			"at least %d are needed, and %[3]d for a false-match rate of 1e-3", pairs, fewestClasses,
-			Needed(1e-3))
+			"at least %d are needed, and %[3]d for a false-match rate of 1e-3", pairs, minClasses,
+			SampleSize(1e-3))
 	}
 	c := &Calibration{Format: format, Source: opt.Source, Distance: opt.Distance, Dim: x.Cols, Seed: opt.Seed,
-		Classes: s.identities(), Photos: s.x.Rows, Copies: copies, Given: x.Rows}
-	c.PerClass = s.total() / float64(c.Classes)
+		Classes: s.numIdentities(), Photos: s.x.Rows, Copies: copies, InputPhotos: x.Rows}
+	c.PerClass = s.totalPhotos() / float64(c.Classes)
 	report := opt.Progress
 	if report == nil {
 		report = func(float64) {}
@@ -70,11 +70,11 @@ func Calibrate(ctx context.Context, x *matrix.Dense, labels []int64, opt Options
 		done += tileRows
 		report(min(1, float64(done)/float64(2*s.x.Rows)))
 	}
-	fine, err := s.count(ctx, tile)
+	fine, err := s.countPairs(ctx, tile)
 	if err != nil {
 		return nil, err
 	}
-	l := fine.levels(s.by)
+	l := fine.chooseLevels(s.distance)
 	if far := l.end[len(l.end)-1]; math.IsInf(far, 0) || math.IsNaN(far) {
 		return nil, fmt.Errorf("distances are too large for 32-bit numbers: scale the embeddings down")
 	}
@@ -86,29 +86,29 @@ func Calibrate(ctx context.Context, x *matrix.Dense, labels []int64, opt Options
 	if err := s.scan(ctx, m.visit, func() { m.merge(); tile() }); err != nil {
 		return nil, err
 	}
-	m.finish(c)
+	m.fillCalibration(c)
 	if c.Score, err = fitScore(ctx, s, u, &opt); err != nil {
 		return nil, fmt.Errorf("learning the probability of labels: %w", err)
 	}
 	return c, nil
 }
 
-// fineCount counts pairs by key.
-type fineCount struct{ same, different []int64 }
+// pairCounts counts pairs by key.
+type pairCounts struct{ same, different []int64 }
 
-// wholePair is what a pair of weight 1 counts in a fineCount. Sums of integers do not depend on their order.
-const wholePair = 1 << 24
+// pairUnit is what a pair of weight 1 counts in a pairCounts. Sums of integers do not depend on their order.
+const pairUnit = 1 << 24
 
-// countPair returns what a pair of photos of two identities counts in a fineCount.
-func (s *set) countPair(i, j int) int64 {
-	return max(1, int64(wholePair*s.weight[i]*s.weight[j]+0.5))
+// pairWeight returns what a pair of photos of two identities counts in a pairCounts.
+func (s *set) pairWeight(i, j int) int64 {
+	return max(1, int64(pairUnit*s.weight[i]*s.weight[j]+0.5))
 }
 
-// count counts all pairs of rows by their weights. Each pair is counted from both sides.
-func (s *set) count(ctx context.Context, tile func()) (*fineCount, error) {
+// countPairs counts all pairs of rows by their weights. Each pair is counted from both sides.
+func (s *set) countPairs(ctx context.Context, tile func()) (*pairCounts, error) {
 	var mu sync.Mutex
-	var idle, all []*fineCount
-	take := func() *fineCount {
+	var idle, all []*pairCounts
+	take := func() *pairCounts {
 		mu.Lock()
 		defer mu.Unlock()
 		if n := len(idle); n > 0 {
@@ -116,21 +116,21 @@ func (s *set) count(ctx context.Context, tile func()) (*fineCount, error) {
 			idle = idle[:n-1]
 			return f
 		}
-		f := &fineCount{make([]int64, 1<<keyBits), make([]int64, 1<<keyBits)}
+		f := &pairCounts{make([]int64, 1<<keyBits), make([]int64, 1<<keyBits)}
 		all = append(all, f)
 		return f
 	}
 	err := s.scan(ctx, func(i, lo int, of [][]float32) {
 		f := take()
 		for k, v := range of {
-			for j := range s.identities() {
-				to, pair := f.different, s.countPair(i, j)
+			for j := range s.numIdentities() {
+				to, pair := f.different, s.pairWeight(i, j)
 				if j == i {
 					to = f.same
 				}
 				for p := s.first[j]; p < s.first[j+1]; p++ {
 					if p != lo+k {
-						to[key(v[p])] += pair
+						to[orderKey(v[p])] += pair
 					}
 				}
 			}
@@ -154,14 +154,14 @@ func (s *set) count(ctx context.Context, tile func()) (*fineCount, error) {
 
 // levels holds the distances at which rates are kept.
 type levels struct {
-	keys []uint32
-	at   []uint16  // for each key, the first level whose distance is at least as large
-	end  []float64 // the largest distance of each level, as from outward
+	keys       []uint32
+	firstLevel []uint16  // for each key, the first level whose distance is at least as large
+	end        []float64 // the largest distance of each level, as from outward
 }
 
-// levels chooses distances between which the rate of different pairs grows by about a tenth, and the
+// chooseLevels chooses distances between which the rate of different pairs grows by about a tenth, and the
 // rate of same pairs by a twentieth or by one per cent.
-func (f *fineCount) levels(by rank.Distance) *levels {
+func (f *pairCounts) chooseLevels(by rank.Distance) *levels {
 	var wanted []uint32
 	choose := func(count []int64, linear bool, factor float64) {
 		total := int64(0)
@@ -198,28 +198,28 @@ func (f *fineCount) levels(by rank.Distance) *levels {
 		}
 	}
 	slices.Sort(wanted)
-	l := &levels{keys: slices.Compact(wanted), at: make([]uint16, 1<<keyBits)}
+	l := &levels{keys: slices.Compact(wanted), firstLevel: make([]uint16, 1<<keyBits)}
 	level := 0
-	for k := range l.at {
-		l.at[k] = uint16(level)
+	for k := range l.firstLevel {
+		l.firstLevel[k] = uint16(level)
 		if level < len(l.keys)-1 && uint32(k) == l.keys[level] {
 			level++
 		}
 	}
 	for _, k := range l.keys {
-		l.end = append(l.end, outward(by, above(k)))
+		l.end = append(l.end, toDistance(by, maxValueOf(k)))
 	}
 	return l
 }
 
-func (l *levels) of(v float32) int { return int(l.at[key(v)]) }
+func (l *levels) levelOf(v float32) int { return int(l.firstLevel[orderKey(v)]) }
 
 // foldCount is the number of folds of classes for testing probabilities on classes that they were not
 // fitted to.
 const foldCount = 5
 
-// folds assigns a fold to each of n units.
-func folds(n int, seed uint64) []int {
+// assignFolds assigns a fold to each of n units.
+func assignFolds(n int, seed uint64) []int {
 	out := make([]int, n)
 	for k, i := range rand.New(rand.NewPCG(seed, 1)).Perm(n) {
 		out[i] = k % foldCount
@@ -243,9 +243,9 @@ func gallerySizes(others int) (sizes []int, within int) {
 	return sizes, slices.Index(sizes, others) + 1
 }
 
-// met returns the probability that at least one of g classes, drawn from n without replacement, is
+// drawProbability returns the probability that at least one of g classes, drawn from n without replacement, is
 // among k.
-func met(n, k, g int) float64 {
+func drawProbability(n, k, g int) float64 {
 	if k == 0 {
 		return 0
 	}

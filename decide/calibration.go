@@ -22,10 +22,10 @@ type Calibration struct {
 	Seed     uint64        `json:"seed"`
 	// Classes and Photos are the numbers of compared classes and photos. Given is the number of
 	// photos before Copies photos were left out as copies within their class.
-	Classes int `json:"classes"`
-	Photos  int `json:"photos"`
-	Given   int `json:"given"`
-	Copies  int `json:"copies"`
+	Classes     int `json:"classes"`
+	Photos      int `json:"photos"`
+	InputPhotos int `json:"given"`
+	Copies      int `json:"copies"`
 	// Groups is the number of groups of look-alike classes, 0 if there are none. With groups, bounds
 	// take a group for what is drawn.
 	Groups int `json:"groups,omitzero"`
@@ -40,11 +40,11 @@ type Calibration struct {
 	// it. In these and in Curve, Strangers and Tail a class counts for at most as many photos as the
 	// median class has (or two): each photo of a larger class has a smaller weight, and a pair has
 	// the product of two weights.
-	Distances  []float64 `json:"distances"`
-	FalseMatch []float64 `json:"false_match"`
-	Bound      []float64 `json:"bound"`
-	TrueMatch  []float64 `json:"true_match"`
-	Near       []float64 `json:"near"`
+	Distances    []float64 `json:"distances"`
+	FalseMatch   []float64 `json:"false_match"`
+	Bound        []float64 `json:"bound"`
+	TrueMatch    []float64 `json:"true_match"`
+	NearestMatch []float64 `json:"near"`
 	// Curve is the probability that a pair is of the same class, and Reliability its accuracy on
 	// other classes.
 	Curve       Curve       `json:"curve"`
@@ -54,15 +54,15 @@ type Calibration struct {
 	// Strangers has, for galleries of several sizes, the share of strangers that have an item
 	// within each distance.
 	Strangers []Strangers `json:"strangers"`
-	// Tail is the Weibull tail index, which describes how distances shrink as galleries grow: with
+	// TailIndex is the Weibull tail index, which describes how distances shrink as galleries grow: with
 	// D times as many classes the nearest distance is D^(-1/Tail) times as large. 0 means unknown.
-	Tail float64 `json:"tail"`
-	// Own has, for several numbers of photos of a class, the weights for the coverage of sets.
-	Own []Own `json:"own"`
-	// From names the classes that the calibration was learned from; "" if unknown. Closed, if set,
+	TailIndex float64 `json:"tail"`
+	// ClassRates has, for several numbers of photos of a class, the weights for the coverage of sets.
+	ClassRates []ClassRates `json:"own"`
+	// ClassSource names the classes that the calibration was learned from; "" if unknown. Closed, if set,
 	// answers which of the classes of training a photo shows; see IsClosed.
-	From   string  `json:"from,omitempty"`
-	Closed *Closed `json:"closed,omitempty"`
+	ClassSource string  `json:"from,omitempty"`
+	Closed      *Closed `json:"closed,omitempty"`
 }
 
 // Strangers holds the rate of strangers and its bound, by Distances, for galleries of Classes classes.
@@ -72,19 +72,19 @@ type Strangers struct {
 	Bound   []float64 `json:"bound"`
 }
 
-// Own holds how near the nearest of Photos photos of a class is to another photo of the class.
-type Own struct {
+// ClassRates holds how near the nearest of Photos photos of a class is to another photo of the class.
+type ClassRates struct {
 	Photos  int       `json:"photos"`
 	Classes int       `json:"classes"` // number of classes with more photos than that
-	Cover   []float64 `json:"cover"`   // weights by Distances
+	Weights []float64 `json:"cover"`   // weights by Distances
 }
 
-// finish computes the calibration from the measurements.
-func (m *measure) finish(c *Calibration) {
-	n := float64(m.s.identities())
+// fillCalibration computes the calibration from the measurements.
+func (m *measurement) fillCalibration(c *Calibration) {
+	n := float64(m.s.numIdentities())
 	levels := len(m.l.keys)
 	c.Distances = m.l.end
-	c.Pairs, c.Groups = m.pairs, m.units.groups
+	c.Pairs, c.Groups = m.pairs, m.units.numGroups
 	same, different := make([]float64, levels), make([]float64, levels)
 	for a := range foldCount {
 		for b := range foldCount {
@@ -94,38 +94,38 @@ func (m *measure) finish(c *Calibration) {
 			}
 		}
 	}
-	c.Curve = fitSame(m.l.end, same, different, n, c.Pairs)
-	c.Reliability = m.crossFitted()
-	c.TrueMatch = cumulative(same, sum(same))
-	c.FalseMatch = cumulative(different, m.w)
-	c.Near = cumulative(m.near, sum(m.near))
+	c.Curve = fitCurve(m.l.end, same, different, n, c.Pairs)
+	c.Reliability = m.crossValidateCurve()
+	c.TrueMatch = cumulativeShares(same, sum(same))
+	c.FalseMatch = cumulativeShares(different, m.w)
+	c.NearestMatch = cumulativeShares(m.near, sum(m.near))
 	for k := range c.FalseMatch {
 		// Pairs with other classes grow with the square of what makes new classes confusable.
-		between := m.between.bound(k)
-		seen := (m.within.sum[k]*m.within.bound(k) + m.between.sum[k]*between*between) / m.w
-		c.Bound = append(c.Bound, min(1, seen+upperUnseen(c.TrueMatch[k]/m.events)))
+		between := m.between.boundFactor(k)
+		seen := (m.within.sum[k]*m.within.boundFactor(k) + m.between.sum[k]*between*between) / m.w
+		c.Bound = append(c.Bound, min(1, seen+upperBoundUnseen(c.TrueMatch[k]/m.events)))
 	}
-	rising(c.Bound)
+	makeMonotonic(c.Bound)
 	if m.tails > 0 && m.tail > 0 {
-		c.Tail = m.tails / m.tail
+		c.TailIndex = m.tails / m.tail
 	}
-	m.strangersOf(c)
-	for i, count := range ownCounts {
-		if m.many[i] >= fewestClasses {
-			c.Own = append(c.Own, Own{Photos: count, Classes: m.many[i], Cover: cumulative(m.own[i], 1)})
+	m.computeStrangers(c)
+	for i, count := range classPhotoCounts {
+		if m.numLarger[i] >= minClasses {
+			c.ClassRates = append(c.ClassRates, ClassRates{Photos: count, Classes: m.numLarger[i], Weights: cumulativeShares(m.sameClass[i], 1)})
 		}
 	}
-	c.round()
+	c.roundValues()
 }
 
-// round keeps seven digits of values by distance, because distances differ by more.
-func (c *Calibration) round() {
-	all := [][]float64{c.Distances, c.FalseMatch, c.Bound, c.TrueMatch, c.Near}
+// roundValues keeps seven digits of values by distance, because distances differ by more.
+func (c *Calibration) roundValues() {
+	all := [][]float64{c.Distances, c.FalseMatch, c.Bound, c.TrueMatch, c.NearestMatch}
 	for _, s := range c.Strangers {
 		all = append(all, s.Rate, s.Bound)
 	}
-	for _, o := range c.Own {
-		all = append(all, o.Cover)
+	for _, o := range c.ClassRates {
+		all = append(all, o.Weights)
 	}
 	for _, v := range all {
 		for i, x := range v {
@@ -137,7 +137,7 @@ func (c *Calibration) round() {
 	}
 }
 
-func cumulative(v []float64, total float64) []float64 {
+func cumulativeShares(v []float64, total float64) []float64 {
 	out := make([]float64, len(v))
 	var s float64
 	for i, x := range v {
@@ -147,25 +147,25 @@ func cumulative(v []float64, total float64) []float64 {
 	return out
 }
 
-// rising makes a bound monotonic, because a promise at a distance holds at all smaller distances.
-func rising(v []float64) {
+// makeMonotonic makes a bound monotonic, because a promise at a distance holds at all smaller distances.
+func makeMonotonic(v []float64) {
 	for i := 1; i < len(v); i++ {
 		v[i] = max(v[i], v[i-1])
 	}
 }
 
-// strangersOf computes rates and bounds by the size of the gallery.
-func (m *measure) strangersOf(c *Calibration) {
+// computeStrangers computes rates and bounds by the size of the gallery.
+func (m *measurement) computeStrangers(c *Calibration) {
 	for i, g := range m.sizes {
 		s := Strangers{Classes: g}
 		for k := range c.Distances {
-			rate, bound := m.let(c, i, g, k, k)
+			rate, bound := m.admittedRate(c, i, g, k, k)
 			s.Rate, s.Bound = append(s.Rate, rate), append(s.Bound, bound)
 		}
-		rising(s.Bound)
+		makeMonotonic(s.Bound)
 		c.Strangers = append(c.Strangers, s)
 	}
-	if c.Tail == 0 || c.Distance == rank.Dot {
+	if c.TailIndex == 0 || c.Distance == rank.Dot {
 		return // larger galleries cannot be extrapolated
 	}
 	last := len(m.sizes) - 1
@@ -173,18 +173,18 @@ func (m *measure) strangersOf(c *Calibration) {
 	all, within := gallerySizes(others)
 	for _, g := range all[within:] {
 		s := Strangers{Classes: g}
-		grow := math.Pow(float64(g)/float64(others), 1/c.Tail)
+		grow := math.Pow(float64(g)/float64(others), 1/c.TailIndex)
 		for at, d := range c.Distances {
 			k := min(sort.SearchFloat64s(c.Distances, d*grow), len(c.Distances)-1)
-			rate, bound := m.let(c, last, g, k, at)
+			rate, bound := m.admittedRate(c, last, g, k, at)
 			s.Rate, s.Bound = append(s.Rate, rate), append(s.Bound, bound)
 		}
-		rising(s.Bound)
+		makeMonotonic(s.Bound)
 		c.Strangers = append(c.Strangers, s)
 	}
 }
 
-// let returns the share of strangers that have an item within in galleries of g classes, measured in
+// admittedRate returns the share of strangers that have an item within in galleries of g classes, measured in
 // galleries of m.sizes[i] classes, and the bound for one gallery. Level k is where strangers are
 // counted, and at is where photos of a class find another one. The two differ beyond the measured sizes.
 //
@@ -198,10 +198,10 @@ func (m *measure) strangersOf(c *Calibration) {
 // The bound allows for three things that may have been missed by chance: a unit of probes like the one
 // that is let in most, a class of the gallery like the one that lets in most, and a pair or group of
 // classes that are the same thing.
-func (m *measure) let(c *Calibration, i, g, k, at int) (rate, bound float64) {
+func (m *measurement) admittedRate(c *Calibration, i, g, k, at int) (rate, bound float64) {
 	of, n, drawn := &m.strangers[i], float64(c.Classes), float64(m.sizes[i])
 	rate = of.in.sum[k] / m.photos
-	variance, most := of.in.relative(k)
+	variance, most := of.in.relativeVariance(k)
 	probe := most * rate
 	var gallery, worst float64
 	if hits := m.column.hits[k]; hits > 0 {
@@ -210,9 +210,9 @@ func (m *measure) let(c *Calibration, i, g, k, at int) (rate, bound float64) {
 		gallery = f * f * drawn * drawn * max(0, m.column.square[k]/n-mean*mean) * (1/float64(g) + 1/n)
 		worst = f * m.column.most[k] * drawn / float64(g)
 	}
-	alike := min(1, float64(g)/m.events) * c.Near[at]
+	alike := min(1, float64(g)/m.events) * c.NearestMatch[at]
 	bound = upperBound(rate+probe+worst+alike,
-		newClasses*(variance*rate*rate+probe*probe+alike*alike)+gallery+worst*worst)
+		boundVarianceFactor*(variance*rate*rate+probe*probe+alike*alike)+gallery+worst*worst)
 	return rate, min(1, bound)
 }
 
@@ -236,8 +236,8 @@ type Threshold struct {
 	Drift float64 `json:"drift,omitzero"`
 }
 
-// Needed returns the probability that a label needs, at the default share of strangers; 0 for a distance.
-func (t Threshold) Needed() float64 {
+// NeededProbability returns the probability that a label needs, at the default share of strangers; 0 for a distance.
+func (t Threshold) NeededProbability() float64 {
 	if t.Distance != 0 || t.Score == 0 {
 		return 0
 	}
@@ -263,19 +263,19 @@ func (c *Calibration) Threshold(fmr float64) (Threshold, error) {
 	if !(fmr > 0 && fmr < 1) {
 		return Threshold{}, fmt.Errorf("a false-match rate of %v: must be between 0 and 1", fmr)
 	}
-	if err := c.open("a false-match rate"); err != nil {
+	if err := c.requireOpen("a false-match rate"); err != nil {
 		return Threshold{}, err
 	}
-	fail := &RateError{What: "a false-match rate", Rate: fmr, Classes: c.Classes, Least: leastOf(c.Pairs)}
-	if fail.Least > fmr {
-		fail.Needed = Needed(fmr)
+	fail := &RateError{What: "a false-match rate", Rate: fmr, Classes: c.Classes, Minimum: minimumRate(c.Pairs)}
+	if fail.Minimum > fmr {
+		fail.ClassesNeeded = SampleSize(fmr)
 		return Threshold{}, fail
 	}
-	return c.threshold(fmr, c.FalseMatch, c.Bound, c.TrueMatch, fail)
+	return c.largestThreshold(fmr, c.FalseMatch, c.Bound, c.TrueMatch, fail)
 }
 
-// threshold returns the largest distance whose bound is at most rate.
-func (c *Calibration) threshold(rate float64, measured, bound, match []float64, fail *RateError) (Threshold, error) {
+// largestThreshold returns the largest distance whose bound is at most rate.
+func (c *Calibration) largestThreshold(rate float64, measured, bound, match []float64, fail *RateError) (Threshold, error) {
 	k := sort.Search(len(bound), func(k int) bool { return bound[k] > rate }) - 1
 	if k < 0 || match[k] == 0 {
 		fail.Overlapped = true
@@ -288,29 +288,29 @@ func (c *Calibration) threshold(rate float64, measured, bound, match []float64, 
 		TrueMatch: match[k]}, nil
 }
 
-// Same returns the probability that two photos at a distance are of the same class. prior is the share
+// MatchProbability returns the probability that two photos at a distance are of the same class. prior is the share
 // of pairs of the same class among all pairs in question. It is 1/2 if nothing is known about the pairs.
 // For a photo and an item of a gallery it is about one over the number of classes (see Gallery.Prior),
 // so it falls as galleries grow.
-func (c *Calibration) Same(distance, prior float64) float64 {
+func (c *Calibration) MatchProbability(distance, prior float64) float64 {
 	if prior <= 0 {
 		return 0
 	}
 	if prior >= 1 {
 		return 1
 	}
-	return logistic(c.Curve.At(distance) + math.Log(prior/(1-prior)))
+	return logistic(c.Curve.LogOddsAt(distance) + math.Log(prior/(1-prior)))
 }
 
-// Unknown returns the distance beyond which a photo counts as unknown. Of photos whose class is not in
+// UnknownThreshold returns the distance beyond which a photo counts as unknown. Of photos whose class is not in
 // the gallery, at most the share fpir has an item within the distance, in 95 of 100 cases. A class with
 // more photos than those of the calibration counts as several classes, which overestimates its effect.
 // TrueMatch is the share of photos with a photo of their own class within the distance.
-func (c *Calibration) Unknown(fpir float64, g Gallery) (Threshold, error) {
+func (c *Calibration) UnknownThreshold(fpir float64, g Gallery) (Threshold, error) {
 	if !(fpir > 0 && fpir < 1) {
 		return Threshold{}, fmt.Errorf("a false-positive rate of %v: it lies between 0 and 1", fpir)
 	}
-	if err := c.open("an unknown"); err != nil {
+	if err := c.requireOpen("an unknown"); err != nil {
 		return Threshold{}, err
 	}
 	if g.Classes < 1 || g.Items < g.Classes {
@@ -328,17 +328,17 @@ func (c *Calibration) Unknown(fpir float64, g Gallery) (Threshold, error) {
 	if k > 0 { // interpolate between sizes, linearly in logarithms
 		a, b := &c.Strangers[k-1], &c.Strangers[k]
 		f := math.Log(size/float64(a.Classes)) / math.Log(float64(b.Classes)/float64(a.Classes))
-		rate, bound = between(a.Rate, b.Rate, f), between(a.Bound, b.Bound, f)
+		rate, bound = interpolate(a.Rate, b.Rate, f), interpolate(a.Bound, b.Bound, f)
 	}
 	fail := &RateError{What: fmt.Sprintf("a false-positive rate among %d classes", g.Classes), Rate: fpir,
-		Classes: c.Classes, Least: min(1, leastOf(c.Pairs)*size)}
-	if fail.Least > fpir {
+		Classes: c.Classes, Minimum: min(1, minimumRate(c.Pairs)*size)}
+	if fail.Minimum > fpir {
 		return Threshold{}, fail
 	}
-	return c.threshold(fpir, rate, bound, c.Near, fail)
+	return c.largestThreshold(fpir, rate, bound, c.NearestMatch, fail)
 }
 
-func between(a, b []float64, f float64) []float64 {
+func interpolate(a, b []float64, f float64) []float64 {
 	out := make([]float64, len(a))
 	for i := range a {
 		out[i] = a[i] + f*(b[i]-a[i])
@@ -351,10 +351,10 @@ func between(a, b []float64, f float64) []float64 {
 func (c *Calibration) NearestQuantiles(shares []float64) []float64 {
 	var out []float64
 	if c.IsClosed() {
-		return c.Closed.quantiles(shares)
+		return c.Closed.sameClassQuantiles(shares)
 	}
 	for _, p := range shares {
-		k := min(sort.SearchFloat64s(c.Near, p), len(c.Distances)-1)
+		k := min(sort.SearchFloat64s(c.NearestMatch, p), len(c.Distances)-1)
 		if d := c.Distances[k]; len(out) == 0 || d > out[len(out)-1] {
 			out = append(out, d)
 		}
@@ -362,31 +362,31 @@ func (c *Calibration) NearestQuantiles(shares []float64) []float64 {
 	return out
 }
 
-// Cover returns the distance within which a photo of a new class has the nearest of photos photos of
+// CoverageDistance returns the distance within which a photo of a new class has the nearest of photos photos of
 // its class, with at least the probability coverage. The unit is the class, weighted as in Lee, Barber
 // and Willett (2023, Distribution-free inference with hierarchical data), so that the probability holds
 // for any distances. The error says how many classes are needed.
-func (c *Calibration) Cover(coverage float64, photos int) (float64, error) {
+func (c *Calibration) CoverageDistance(coverage float64, photos int) (float64, error) {
 	if !(coverage > 0 && coverage < 1) {
 		return 0, fmt.Errorf("a coverage of %v: it lies between 0 and 1", coverage)
 	}
 	if c.IsClosed() {
-		return c.Closed.within(coverage)
+		return c.Closed.coverageDistance(coverage)
 	}
-	if len(c.Own) == 0 {
-		return 0, fmt.Errorf("no coverage can be promised: less than %d classes had two photos", fewestClasses)
+	if len(c.ClassRates) == 0 {
+		return 0, fmt.Errorf("no coverage can be promised: less than %d classes had two photos", minClasses)
 	}
 	// Use a number of photos that enough classes had. More photos only bring the nearest nearer.
 	needed := int(math.Ceil(coverage/(1-coverage) - 1e-9))
 	k := len(c.Distances)
-	for i := range c.Own {
-		if o := &c.Own[i]; i == 0 || o.Photos <= photos && o.Classes >= needed {
-			k = sort.SearchFloat64s(o.Cover, coverage-1e-9)
+	for i := range c.ClassRates {
+		if o := &c.ClassRates[i]; i == 0 || o.Photos <= photos && o.Classes >= needed {
+			k = sort.SearchFloat64s(o.Weights, coverage-1e-9)
 		}
 	}
 	if k == len(c.Distances) {
 		return 0, fmt.Errorf("a coverage of %v takes %d classes with two photos or more, and the calibration had %d",
-			coverage, needed, c.Own[0].Classes)
+			coverage, needed, c.ClassRates[0].Classes)
 	}
 	return c.Distances[k], nil
 }

@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// judged is a probability by distance, with its reliability.
-type judged struct {
-	p    func(distance float64) float64
-	says *Reliability
+// distanceProbability is a probability by distance, with its reliability.
+type distanceProbability struct {
+	p           func(distance float64) float64
+	reliability *Reliability
 }
 
-// chance computes the part of calibration errors (ECE) that is due to the finite number of classes. The
+// computeChance computes the part of calibration errors (ECE) that is due to the finite number of classes. The
 // shares in the bins differ from the truth by chance, and the error, a sum of absolute differences, is
 // above 0 for that alone. With d(b) the difference of a bin and r(i, b) its change if class i is left
 // out, the variance is
@@ -27,28 +27,28 @@ type judged struct {
 // which is the measured error less the error that as much chance would add to it (after Kumar, Liang
 // and Ma, Verified Uncertainty Calibration, 2019, who assume independent outcomes). A pair of different
 // classes belongs to both classes. Pairs are not independent; if they were, chance would be negligible.
-func (s *set) chance(ctx context.Context, f *fineCount, all ...judged) error {
+func (s *set) computeChance(ctx context.Context, f *pairCounts, all ...distanceProbability) error {
 	said := make([][]float64, len(all))
 	for e := range all {
 		said[e] = make([]float64, len(f.same))
 		for k := range f.same {
 			if f.same[k]+f.different[k] > 0 {
-				said[e][k] = all[e].p(outward(s.by, above(uint32(k))))
+				said[e][k] = all[e].p(toDistance(s.distance, maxValueOf(uint32(k))))
 			}
 		}
 	}
-	n := s.identities()
-	of := make([][]missing, n)
+	n := s.numIdentities()
+	of := make([][]calibrationGaps, n)
 	err := s.scan(ctx, func(i, lo int, values [][]float32) {
 		if of[i] == nil {
-			of[i] = make([]missing, len(all))
+			of[i] = make([]calibrationGaps, len(all))
 		}
 		for r, v := range values {
 			for j, d := range v {
 				if j == lo+r {
 					continue
 				}
-				other, k := int(s.of[j]), key(d)
+				other, k := int(s.identityOf[j]), orderKey(d)
 				for e := range all {
 					of[i][e].add(said[e][k], other == i, s.weight[i]*s.weight[other])
 				}
@@ -59,23 +59,23 @@ func (s *set) chance(ctx context.Context, f *fineCount, all ...judged) error {
 		return err
 	}
 	for e := range all {
-		var each []missing
+		var each []calibrationGaps
 		for i := range of {
 			each = append(each, of[i][e])
 		}
-		all[e].says.Chance, all[e].says.Debiased = owed(each)
+		all[e].reliability.Chance, all[e].reliability.Debiased = chanceAndDebiased(each)
 	}
 	return nil
 }
 
-// missing has, by bin of the probability, the sums of 1 - p for pairs of a class and of p for pairs with
+// calibrationGaps has, by bin of the probability, the sums of 1 - p for pairs of a class and of p for pairs with
 // other classes.
-type missing struct {
+type calibrationGaps struct {
 	missed, excess  [reliabilityBins]float64
 	same, different float64 // weights of pairs
 }
 
-func (m *missing) add(p float64, same bool, weight float64) {
+func (m *calibrationGaps) add(p float64, same bool, weight float64) {
 	b := min(int(p*reliabilityBins), reliabilityBins-1)
 	if same {
 		m.missed[b] += weight * (1 - p)
@@ -86,9 +86,9 @@ func (m *missing) add(p float64, same bool, weight float64) {
 	}
 }
 
-// owed computes chance and debiased from the sums of every class.
-func owed(of []missing) (chance, debiased float64) {
-	var all missing
+// chanceAndDebiased computes chance and debiased from the sums of every class.
+func chanceAndDebiased(of []calibrationGaps) (chance, debiased float64) {
+	var all calibrationGaps
 	for i := range of {
 		all.same, all.different = all.same+of[i].same, all.different+of[i].different
 		for b := range all.missed {
@@ -109,14 +109,14 @@ func owed(of []missing) (chance, debiased float64) {
 			squares += r * r / 4
 		}
 		wide := math.Sqrt(squares * n / (n - 1))
-		chance += folded(0, wide)
-		debiased += 2*d - folded(d, wide)
+		chance += meanAbsNormal(0, wide)
+		debiased += 2*d - meanAbsNormal(d, wide)
 	}
 	return chance, debiased
 }
 
-// folded returns the mean of the absolute value of a normal variable.
-func folded(mean, deviation float64) float64 {
+// meanAbsNormal returns the mean of the absolute value of a normal variable.
+func meanAbsNormal(mean, deviation float64) float64 {
 	if deviation == 0 {
 		return math.Abs(mean)
 	}

@@ -11,18 +11,18 @@ import (
 func TestChance(t *testing.T) {
 	const sets = 8
 	at := func(classes int) (off, chance float64) {
-		x, labels := clusters(31, 160, 8, 8)
+		x, labels := drawClusters(31, 160, 8, 8)
 		c, err := Calibrate(t.Context(), x, labels, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for seed := range uint64(sets) {
-			x, labels := clusters(100+seed, classes, 8, 8)
-			got, err := c.Measure(t.Context(), x, labels, Ask{})
+			x, labels := drawClusters(100+seed, classes, 8, 8)
+			got, err := c.Validate(t.Context(), x, labels, ValidationOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			off, chance = off+got.Same.ECE/sets, chance+got.Same.Chance/sets
+			off, chance = off+got.Reliability.ECE/sets, chance+got.Reliability.Chance/sets
 		}
 		return off, chance
 	}
@@ -45,7 +45,7 @@ func TestDebiased(t *testing.T) {
 	for _, off := range []float64{0, 0.015, 0.06} {
 		var measured, chance, debiased float64
 		for range draws {
-			of := make([]missing, classes)
+			of := make([]calibrationGaps, classes)
 			var d float64
 			for i := range of {
 				of[i].same, of[i].different = pairs, pairs
@@ -53,7 +53,7 @@ func TestDebiased(t *testing.T) {
 				of[i].missed[7] = pairs * (0.25 + 2*off + 0.2*rng.NormFloat64())
 				d += (of[i].missed[7] - of[i].excess[7]) / (2 * pairs * classes)
 			}
-			by, without := owed(of)
+			by, without := chanceAndDebiased(of)
 			measured, chance, debiased = measured+math.Abs(d)/draws, chance+by/draws, debiased+without/draws
 		}
 		t.Logf("off by %.4f: measured %.4f, debiased %.4f; chance %.4f", off, measured, debiased, chance)
@@ -66,7 +66,7 @@ func TestDebiased(t *testing.T) {
 			t.Errorf("off by %.4f: measured %.4f, debiased %.4f", off, measured, debiased)
 		}
 	}
-	if chance, debiased := owed([]missing{{}, {}}); chance != 0 || debiased != 0 {
+	if chance, debiased := chanceAndDebiased([]calibrationGaps{{}, {}}); chance != 0 || debiased != 0 {
 		t.Errorf("%g and %g of no pairs", chance, debiased)
 	}
 }

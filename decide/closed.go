@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// FewestKnown is the least number of photos of known classes for calibrating a closed set.
-	FewestKnown = 20
-	// mostKnown is the largest number of photos for calibrating. If there are more, the seed draws some.
-	mostKnown = 2000
+	// MinKnownPhotos is the least number of photos of known classes for calibrating a closed set.
+	MinKnownPhotos = 20
+	// maxKnownPhotos is the largest number of photos for calibrating. If there are more, the seed draws some.
+	maxKnownPhotos = 2000
 )
 
 // Closed answers which of the known classes a photo shows, for classes that a network was trained on. Without a gate
@@ -30,22 +30,22 @@ type Closed struct {
 	// vote is cross-fitted: probabilities of a class's photos come from photos of other classes.
 	Curve Curve `json:"curve"`
 	Vote  Vote  `json:"vote"`
-	// Own has the distances of the photos to the nearest item of their class. Nearest has their distances to
+	// ClassDistances has the distances of the photos to the nearest item of their class. Nearest has their distances to
 	// the nearest of all items. Both are in ascending order.
-	Own     []float64 `json:"own"`
-	Nearest []float64 `json:"nearest"`
+	ClassDistances   []float64 `json:"own"`
+	NearestDistances []float64 `json:"nearest"`
 	// Names are the classes. Gate, if set, recognises strangers.
-	Names []string `json:"names,omitempty"`
-	Gate  *Gate    `json:"gate,omitempty"`
+	Names []string      `json:"names,omitempty"`
+	Gate  *StrangerGate `json:"gate,omitempty"`
 }
 
-// Labelled holds embeddings with labels. Row i of X has the label Labels[i].
-type Labelled struct {
+// LabelledEmbeddings holds embeddings with labels. Row i of X has the label Labels[i].
+type LabelledEmbeddings struct {
 	X      *matrix.Dense
 	Labels []int64
-	// Itself has the row of each photo among the items, which its search leaves out, or -1 if it is not among
+	// SelfRows has the row of each photo among the items, which its search leaves out, or -1 if it is not among
 	// them. Nil means that no photo is among the items.
-	Itself []int
+	SelfRows []int
 }
 
 // CalibrateClosed learns the probability that a label is right from the share of the vote, by searching photos among
@@ -54,39 +54,39 @@ type Labelled struct {
 //
 // It returns an error for fewer than 20 photos, fewer than two classes, a photo whose class has no item, rows of
 // different lengths and NaN, and ctx.Err(), wrapped.
-func CalibrateClosed(ctx context.Context, photos, items Labelled, opt Options) (*Calibration, error) {
-	k, err := newKnown(photos, items, &opt)
+func CalibrateClosed(ctx context.Context, photos, items LabelledEmbeddings, opt Options) (*Calibration, error) {
+	k, err := newKnownPhotos(photos, items, &opt)
 	if err != nil {
 		return nil, err
 	}
-	if err := k.count(ctx); err != nil {
+	if err := k.countPairs(ctx); err != nil {
 		return nil, err
 	}
 	if err := k.measure(ctx); err != nil {
 		return nil, err
 	}
-	closed := k.closed()
+	closed := k.fitClosed()
 	return &Calibration{Format: format, Source: opt.Source, Distance: opt.Distance, Dim: items.X.Cols, Seed: opt.Seed,
-		Classes: closed.Classes, Photos: closed.Photos, Given: photos.X.Rows,
+		Classes: closed.Classes, Photos: closed.Photos, InputPhotos: photos.X.Rows,
 		PerClass: float64(closed.Items) / float64(closed.Classes), Curve: closed.Curve, Closed: closed}, nil
 }
 
-// known holds measurements of photos of known classes.
-type known struct {
-	by      rank.Distance
-	photos  *matrix.Dense
-	items   *matrix.Dense
-	itself  []int   // the item that is the photo, or -1; nil if no photo is an item
-	of      []int32 // the class of each photo, as a number among the classes of the items
-	among   []int32 // the class of each item
-	classes int
-	fold    []int // the fold of each class
+// knownPhotos holds measurements of photos of known classes.
+type knownPhotos struct {
+	distance   rank.Distance
+	photos     *matrix.Dense
+	items      *matrix.Dense
+	selfItem   []int   // the item that is the photo, or -1; nil if no photo is an item
+	photoClass []int32 // the class of each photo, as a number among the classes of the items
+	itemClass  []int32 // the class of each item
+	classes    int
+	fold       []int // the fold of each class
 
-	fine            *fineCount
-	l               *levels
+	counts          *pairCounts
+	levels          *levels
 	same, different [foldCount][]float64 // pairs by level, by the fold of the photo's class
-	near            [][]votingItem       // the items that vote for each photo, nearest first
-	own             []float64            // the distance of each photo to the nearest item of its class
+	voters          [][]votingItem       // the items that vote for each photo, nearest first
+	sameDistance    []float64            // the distance of each photo to the nearest item of its class
 }
 
 // votingItem is an item that votes.
@@ -95,9 +95,9 @@ type votingItem struct {
 	d     float32
 }
 
-func newKnown(photos, items Labelled, opt *Options) (*known, error) {
+func newKnownPhotos(photos, items LabelledEmbeddings, opt *Options) (*knownPhotos, error) {
 	for _, e := range []struct {
-		Labelled
+		LabelledEmbeddings
 		what string
 	}{{photos, "photos"}, {items, "items"}} {
 		switch {
@@ -106,7 +106,7 @@ func newKnown(photos, items Labelled, opt *Options) (*known, error) {
 		case len(e.Labels) != e.X.Rows:
 			return nil, fmt.Errorf("%d embeddings of %s with %d labels", e.X.Rows, e.what, len(e.Labels))
 		}
-		if err := rank.Finite(e.X, "embeddings of "+e.what); err != nil {
+		if err := rank.CheckFinite(e.X, "embeddings of "+e.what); err != nil {
 			return nil, err
 		}
 	}
@@ -117,13 +117,13 @@ func newKnown(photos, items Labelled, opt *Options) (*known, error) {
 	if err := opt.Distance.Check(); err != nil {
 		return nil, err
 	}
-	k := &known{by: opt.Distance, items: items.X, photos: photos.X, itself: photos.Itself}
+	k := &knownPhotos{distance: opt.Distance, items: items.X, photos: photos.X, selfItem: photos.SelfRows}
 	number := make(map[int64]int32)
 	for _, l := range items.Labels {
 		if _, ok := number[l]; !ok {
 			number[l] = int32(len(number))
 		}
-		k.among = append(k.among, number[l])
+		k.itemClass = append(k.itemClass, number[l])
 	}
 	if k.classes = len(number); k.classes < 2 {
 		return nil, fmt.Errorf("%d class: two or more are needed", k.classes)
@@ -133,43 +133,43 @@ func newKnown(photos, items Labelled, opt *Options) (*known, error) {
 		if !ok {
 			return nil, fmt.Errorf("a photo is of a class (label %d) that no item is of", l)
 		}
-		k.of = append(k.of, c)
+		k.photoClass = append(k.photoClass, c)
 	}
-	if n := photos.X.Rows; n < FewestKnown {
+	if n := photos.X.Rows; n < MinKnownPhotos {
 		return nil, fmt.Errorf("%d photos of known classes are too few to learn probabilities from: it takes %d", n,
-			FewestKnown)
+			MinKnownPhotos)
 	}
-	k.thin(opt.Seed)
-	if k.by == rank.Cosine {
-		k.photos, k.items = rank.Normalized(k.photos), rank.Normalized(k.items)
+	k.subsample(opt.Seed)
+	if k.distance == rank.Cosine {
+		k.photos, k.items = rank.NormalizeRows(k.photos), rank.NormalizeRows(k.items)
 	}
-	k.fold = folds(k.classes, opt.Seed)
+	k.fold = assignFolds(k.classes, opt.Seed)
 	return k, nil
 }
 
-// thin draws some of the photos if there are too many.
-func (k *known) thin(seed uint64) {
+// subsample draws some of the photos if there are too many.
+func (k *knownPhotos) subsample(seed uint64) {
 	n := k.photos.Rows
-	if n <= mostKnown {
+	if n <= maxKnownPhotos {
 		return
 	}
-	kept := rand.New(rand.NewPCG(seed, 4)).Perm(n)[:mostKnown]
+	kept := rand.New(rand.NewPCG(seed, 4)).Perm(n)[:maxKnownPhotos]
 	slices.Sort(kept)
-	of, itself := make([]int32, mostKnown), k.itself
+	of, itself := make([]int32, maxKnownPhotos), k.selfItem
 	if itself != nil {
-		k.itself = make([]int, mostKnown)
+		k.selfItem = make([]int, maxKnownPhotos)
 	}
 	for i, q := range kept {
-		of[i] = k.of[q]
+		of[i] = k.photoClass[q]
 		if itself != nil {
-			k.itself[i] = itself[q]
+			k.selfItem[i] = itself[q]
 		}
 	}
-	k.photos, k.of = taken(k.photos, kept), of
+	k.photos, k.photoClass = copyRows(k.photos, kept), of
 }
 
 // scan calls visit for each photo, in order, with its values to all items. The values have the order of distances.
-func (k *known) scan(ctx context.Context, visit func(q int, values []float32)) error {
+func (k *knownPhotos) scan(ctx context.Context, visit func(q int, values []float32)) error {
 	values := matrix.New(min(tileRows, k.photos.Rows), k.items.Rows)
 	for lo := 0; lo < k.photos.Rows; lo += tileRows {
 		if err := ctx.Err(); err != nil {
@@ -177,7 +177,7 @@ func (k *known) scan(ctx context.Context, visit func(q int, values []float32)) e
 		}
 		hi := min(lo+tileRows, k.photos.Rows)
 		out := values.RowRange(0, hi-lo)
-		if rows := k.photos.RowRange(lo, hi); k.by == rank.Dot {
+		if rows := k.photos.RowRange(lo, hi); k.distance == rank.Dot {
 			matrix.Gemm(false, true, -1, rows, k.items, 0, out)
 		} else {
 			matrix.SquaredDistances(rows, k.items, out)
@@ -189,54 +189,56 @@ func (k *known) scan(ctx context.Context, visit func(q int, values []float32)) e
 	return nil
 }
 
-// is reports whether a photo is an item.
-func (k *known) is(photo, item int) bool { return k.itself != nil && k.itself[photo] == item }
+// isSameItem reports whether a photo is an item.
+func (k *knownPhotos) isSameItem(photo, item int) bool {
+	return k.selfItem != nil && k.selfItem[photo] == item
+}
 
-// count chooses the distances at which pairs are counted.
-func (k *known) count(ctx context.Context) error {
-	k.fine = &fineCount{make([]int64, 1<<keyBits), make([]int64, 1<<keyBits)}
+// countPairs chooses the distances at which pairs are counted.
+func (k *knownPhotos) countPairs(ctx context.Context) error {
+	k.counts = &pairCounts{make([]int64, 1<<keyBits), make([]int64, 1<<keyBits)}
 	err := k.scan(ctx, func(q int, values []float32) {
 		for i, v := range values {
-			if k.is(q, i) {
+			if k.isSameItem(q, i) {
 				continue
 			}
-			if k.among[i] == k.of[q] {
-				k.fine.same[key(v)]++
+			if k.itemClass[i] == k.photoClass[q] {
+				k.counts.same[orderKey(v)]++
 			} else {
-				k.fine.different[key(v)]++
+				k.counts.different[orderKey(v)]++
 			}
 		}
 	})
 	if err != nil {
 		return err
 	}
-	k.l = k.fine.levels(k.by)
-	if far := k.l.end[len(k.l.end)-1]; math.IsInf(far, 0) || math.IsNaN(far) {
+	k.levels = k.counts.chooseLevels(k.distance)
+	if far := k.levels.end[len(k.levels.end)-1]; math.IsInf(far, 0) || math.IsNaN(far) {
 		return fmt.Errorf("distances are too large for 32-bit numbers: scale the embeddings down")
 	}
 	return nil
 }
 
 // measure counts pairs by the fold of the photo's class, and finds the items that vote.
-func (k *known) measure(ctx context.Context) error {
+func (k *knownPhotos) measure(ctx context.Context) error {
 	for f := range foldCount {
-		k.same[f], k.different[f] = make([]float64, len(k.l.end)), make([]float64, len(k.l.end))
+		k.same[f], k.different[f] = make([]float64, len(k.levels.end)), make([]float64, len(k.levels.end))
 	}
 	return k.scan(ctx, func(q int, values []float32) {
-		f := k.fold[k.of[q]]
+		f := k.fold[k.photoClass[q]]
 		own := float32(math.Inf(1))
 		var near []votingItem
 		for i, v := range values {
-			if k.is(q, i) {
+			if k.isSameItem(q, i) {
 				continue
 			}
-			if k.among[i] == k.of[q] {
-				k.same[f][k.l.of(v)]++
+			if k.itemClass[i] == k.photoClass[q] {
+				k.same[f][k.levels.levelOf(v)]++
 				own = min(own, v)
 			} else {
-				k.different[f][k.l.of(v)]++
+				k.different[f][k.levels.levelOf(v)]++
 			}
-			if len(near) == voters && v >= near[voters-1].d {
+			if len(near) == maxVoters && v >= near[maxVoters-1].d {
 				continue
 			}
 			at, _ := slices.BinarySearchFunc(near, v, func(e votingItem, v float32) int {
@@ -245,37 +247,37 @@ func (k *known) measure(ctx context.Context) error {
 				}
 				return 1
 			})
-			near = slices.Insert(near, at, votingItem{k.among[i], v})
-			near = near[:min(len(near), voters)]
+			near = slices.Insert(near, at, votingItem{k.itemClass[i], v})
+			near = near[:min(len(near), maxVoters)]
 		}
-		k.near = append(k.near, near)
+		k.voters = append(k.voters, near)
 		if math.IsInf(float64(own), 1) { // the only item of its class is the photo itself
 			own = slices.Max(values)
 		}
-		k.own = append(k.own, outward(k.by, float64(own)))
+		k.sameDistance = append(k.sameDistance, toDistance(k.distance, float64(own)))
 	})
 }
 
-// closed fits a Closed to the measurements.
-func (k *known) closed() *Closed {
-	c := &Closed{Photos: k.photos.Rows, Items: k.items.Rows, Classes: k.classes, Curve: k.curve(-1),
-		Own: slices.Sorted(slices.Values(k.own))}
-	all := k.probes(c.Curve)
+// fitClosed fits a Closed to the measurements.
+func (k *knownPhotos) fitClosed() *Closed {
+	c := &Closed{Photos: k.photos.Rows, Items: k.items.Rows, Classes: k.classes, Curve: k.fitCurve(-1),
+		ClassDistances: slices.Sorted(slices.Values(k.sameDistance))}
+	all := k.voteProbes(c.Curve)
 	c.Vote = fitVote(all)
-	for q, near := range k.near {
-		c.Nearest = append(c.Nearest, outward(k.by, float64(near[0].d)))
+	for q, near := range k.voters {
+		c.NearestDistances = append(c.NearestDistances, toDistance(k.distance, float64(near[0].d)))
 		if all[q].right {
 			c.Right += 1 / float64(c.Photos)
 		}
 	}
-	slices.Sort(c.Nearest)
-	c.Vote.Reliability = k.reliability()
+	slices.Sort(c.NearestDistances)
+	c.Vote.Reliability = k.crossValidateVote()
 	return c
 }
 
-// curve returns the curve of the photos of all folds except one, or of all folds if without is -1.
-func (k *known) curve(without int) Curve {
-	same, different := make([]float64, len(k.l.end)), make([]float64, len(k.l.end))
+// fitCurve returns the curve of the photos of all folds except one, or of all folds if without is -1.
+func (k *knownPhotos) fitCurve(without int) Curve {
+	same, different := make([]float64, len(k.levels.end)), make([]float64, len(k.levels.end))
 	for f := range foldCount {
 		if f == without {
 			continue
@@ -287,32 +289,32 @@ func (k *known) curve(without int) Curve {
 	}
 	// In a closed set the unit is the photo, so the pair that may have been missed is one photo's.
 	photos := float64(k.photos.Rows)
-	return fitSame(k.l.end, same, different, photos, photos*float64(k.classes-1))
+	return fitCurve(k.levels.end, same, different, photos, photos*float64(k.classes-1))
 }
 
-// probes returns the votes for all photos.
-func (k *known) probes(by Curve) []probe {
+// voteProbes returns the votes for all photos.
+func (k *knownPhotos) voteProbes(by Curve) []voteProbe {
 	count := make([]float64, k.classes)
-	for _, i := range k.among {
+	for _, i := range k.itemClass {
 		count[i]++
 	}
-	var out []probe
-	for q, near := range k.near {
+	var out []voteProbe
+	for q, near := range k.voters {
 		var class []int32
 		var odds, items []float64
 		for _, e := range near {
-			class, odds = append(class, e.class), append(odds, by.At(outward(k.by, float64(e.d))))
+			class, odds = append(class, e.class), append(odds, by.LogOddsAt(toDistance(k.distance, float64(e.d))))
 			items = append(items, count[e.class])
 		}
-		won := votes(class, odds, items, k.classes, 0)
-		out = append(out, probe{odds: logit(won[0].share), right: won[0].class == k.of[q]})
+		won := countVotes(class, odds, items, k.classes, 0)
+		out = append(out, voteProbe{odds: logit(won[0].share), right: won[0].class == k.photoClass[q]})
 	}
 	return out
 }
 
-// reliability fits the vote to the photos of four fifths of the classes and tests it on the others, five times.
-// Chance is computed by leaving one class out, as in set.chance.
-func (k *known) reliability() Reliability {
+// crossValidateVote fits the vote to the photos of four fifths of the classes and tests it on the others, five times.
+// Chance is computed by leaving one class out, as in set.computeChance.
+func (k *knownPhotos) crossValidateVote() Reliability {
 	type said struct {
 		class int32
 		p     float64
@@ -320,32 +322,32 @@ func (k *known) reliability() Reliability {
 	}
 	var all []said
 	for out := range foldCount {
-		var fitted []probe
+		var fitted []voteProbe
 		var other []int
-		for q, c := range k.of {
+		for q, c := range k.photoClass {
 			if k.fold[c] == out {
 				other = append(other, q)
 			}
 		}
-		if len(other) == 0 || len(other) == len(k.of) {
+		if len(other) == 0 || len(other) == len(k.photoClass) {
 			continue
 		}
-		probes := k.probes(k.curve(out))
-		for q, c := range k.of {
+		probes := k.voteProbes(k.fitCurve(out))
+		for q, c := range k.photoClass {
 			if k.fold[c] != out {
 				fitted = append(fitted, probes[q])
 			}
 		}
 		v := fitVote(fitted)
 		for _, q := range other {
-			e := said{k.of[q], logistic(v.A + v.B*probes[q].odds), 0}
+			e := said{k.photoClass[q], logistic(v.A + v.B*probes[q].odds), 0}
 			if probes[q].right {
 				e.right = 1
 			}
 			all = append(all, e)
 		}
 	}
-	r := reliability(func(yield func(p, right, wrong float64)) {
+	r := computeReliability(func(yield func(p, right, wrong float64)) {
 		for _, e := range all {
 			yield(e.p, e.right, 1-e.right)
 		}
@@ -362,33 +364,33 @@ func (k *known) reliability() Reliability {
 			squares += apart[i][b] * apart[i][b]
 		}
 		wide := math.Sqrt(squares * n / (n - 1))
-		r.Chance += folded(0, wide)
-		r.Debiased += 2*math.Abs(d) - folded(math.Abs(d), wide)
+		r.Chance += meanAbsNormal(0, wide)
+		r.Debiased += 2*math.Abs(d) - meanAbsNormal(math.Abs(d), wide)
 	}
 	return r
 }
 
-// within returns the distance within which a photo of a known class has an item of its class, with at least the
+// coverageDistance returns the distance within which a photo of a known class has an item of its class, with at least the
 // given probability. It is the ceil(coverage (n + 1))-th smallest of the n photos' distances (split conformal
 // prediction). The unit is the photo, because the classes stay the same.
-func (c *Closed) within(coverage float64) (float64, error) {
+func (c *Closed) coverageDistance(coverage float64) (float64, error) {
 	if !(coverage > 0 && coverage < 1) {
 		return 0, fmt.Errorf("a coverage of %v: it lies between 0 and 1", coverage)
 	}
-	k := int(math.Ceil(coverage*float64(len(c.Own)+1) - 1e-9))
-	if k > len(c.Own) {
+	k := int(math.Ceil(coverage*float64(len(c.ClassDistances)+1) - 1e-9))
+	if k > len(c.ClassDistances) {
 		return 0, fmt.Errorf("a coverage of %v takes %d photos of known classes, and the calibration had %d", coverage,
-			int(math.Ceil(coverage/(1-coverage)-1e-9)), len(c.Own))
+			int(math.Ceil(coverage/(1-coverage)-1e-9)), len(c.ClassDistances))
 	}
-	return c.Own[k-1], nil
+	return c.ClassDistances[k-1], nil
 }
 
-// quantiles returns the distances within which the given shares of the photos have an item of their class, in
+// sameClassQuantiles returns the distances within which the given shares of the photos have an item of their class, in
 // ascending order and without repetitions.
-func (c *Closed) quantiles(shares []float64) []float64 {
+func (c *Closed) sameClassQuantiles(shares []float64) []float64 {
 	var out []float64
 	for _, p := range shares {
-		d := c.Own[min(int(p*float64(len(c.Own))), len(c.Own)-1)]
+		d := c.ClassDistances[min(int(p*float64(len(c.ClassDistances))), len(c.ClassDistances)-1)]
 		if len(out) == 0 || d > out[len(out)-1] {
 			out = append(out, d)
 		}
@@ -396,17 +398,17 @@ func (c *Closed) quantiles(shares []float64) []float64 {
 	return out
 }
 
-// Named returns the share of the calibration's photos that have an item within a distance.
-func (c *Closed) Named(distance float64) float64 {
-	n, found := slices.BinarySearch(c.Nearest, distance)
-	for found && n < len(c.Nearest) && c.Nearest[n] == distance {
+// KnownRate returns the share of the calibration's photos that have an item within a distance.
+func (c *Closed) KnownRate(distance float64) float64 {
+	n, found := slices.BinarySearch(c.NearestDistances, distance)
+	for found && n < len(c.NearestDistances) && c.NearestDistances[n] == distance {
 		n++
 	}
-	return float64(n) / float64(len(c.Nearest))
+	return float64(n) / float64(len(c.NearestDistances))
 }
 
-// holds reports whether a gallery has the known classes and no others.
-func (c *Closed) holds(g Gallery) bool {
+// isGallery reports whether a gallery has the known classes and no others.
+func (c *Closed) isGallery(g Gallery) bool {
 	if g.Photos == nil || len(c.Names) == 0 {
 		return g.Classes <= c.Classes
 	}
@@ -435,8 +437,8 @@ func (e *ClosedError) Error() string {
 		e.What, e.Classes)
 }
 
-// open returns an error if the calibration is closed.
-func (c *Calibration) open(what string) error {
+// requireOpen returns an error if the calibration is closed.
+func (c *Calibration) requireOpen(what string) error {
 	if c.IsClosed() {
 		return &ClosedError{what, c.Classes}
 	}

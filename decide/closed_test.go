@@ -14,10 +14,10 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// clouds are photos of classes from to to, each of them photos around a place that the class has for itself. Classes
+// drawClouds are photos of classes from to to, each of them photos around a place that the class has for itself. Classes
 // overlap: about one nearest item in five is of another class.
-func clouds(from, to, each int, seed uint64) Labelled {
-	out := Labelled{X: matrix.New(each*(to-from), 4)}
+func drawClouds(from, to, each int, seed uint64) LabelledEmbeddings {
+	out := LabelledEmbeddings{X: matrix.New(each*(to-from), 4)}
 	rng := rand.New(rand.NewPCG(seed, 11))
 	for c := from; c < to; c++ {
 		place := rand.New(rand.NewPCG(uint64(c), 12))
@@ -37,7 +37,7 @@ func clouds(from, to, each int, seed uint64) Labelled {
 
 // TestCalibrateClosed: the probability of a label is as often right as it says, for photos it was not learned from.
 func TestCalibrateClosed(t *testing.T) {
-	items, photos, others := clouds(0, 20, 15, 1), clouds(0, 20, 30, 2), clouds(0, 20, 100, 3)
+	items, photos, others := drawClouds(0, 20, 15, 1), drawClouds(0, 20, 30, 2), drawClouds(0, 20, 100, 3)
 	c, err := CalibrateClosed(t.Context(), photos, items, Options{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -54,19 +54,19 @@ func TestCalibrateClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near, err := rank.Nearest(t.Context(), others.X, items.X, items.X.Rows, rank.Options{})
+	near, err := rank.Nearest(t.Context(), others.X, items.X, items.X.Rows, rank.RankOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	covered := 0
-	says := reliability(func(yield func(p, right, wrong float64)) {
+	says := computeReliability(func(yield func(p, right, wrong float64)) {
 		for i, l := range others.Labels {
 			var of []Neighbour
 			for e := range items.X.Rows {
 				j := near.Row[i*items.X.Rows+e]
 				of = append(of, Neighbour{labels[j], math.Sqrt(near.Value[i*items.X.Rows+e])})
 			}
-			got, err := d.Decide([]Photo{{Near: of}})
+			got, err := d.Decide([]Photo{{Neighbours: of}})
 			if err != nil || got.Unknown || got.Within != 0 {
 				t.Fatalf("%+v, %v", got, err)
 			}
@@ -89,28 +89,28 @@ func TestCalibrateClosed(t *testing.T) {
 
 // TestClosedItself: a photo that is an item does not find itself.
 func TestClosedItself(t *testing.T) {
-	items := clouds(0, 20, 15, 1)
+	items := drawClouds(0, 20, 15, 1)
 	photos := items
 	for i := range items.Labels {
-		photos.Itself = append(photos.Itself, i)
+		photos.SelfRows = append(photos.SelfRows, i)
 	}
 	c, err := CalibrateClosed(t.Context(), photos, items, Options{})
-	if err != nil || c.Closed.Right > 0.95 || c.Closed.Nearest[0] == 0 {
+	if err != nil || c.Closed.Right > 0.95 || c.Closed.NearestDistances[0] == 0 {
 		t.Errorf("%v %+v", err, c)
 	}
 }
 
 // TestClosedRefuses says what is missing, and what a closed set does not tell.
 func TestClosedRefuses(t *testing.T) {
-	items, photos := clouds(0, 10, 5, 1), clouds(0, 10, 3, 2)
-	broken := clouds(0, 10, 3, 2)
+	items, photos := drawClouds(0, 10, 5, 1), drawClouds(0, 10, 3, 2)
+	broken := drawClouds(0, 10, 3, 2)
 	broken.X.Row(7)[1] = float32(math.NaN())
-	for want, e := range map[string][2]Labelled{
-		"too few to learn":       {clouds(0, 10, 1, 2), items},
-		"two or more are needed": {clouds(0, 1, 30, 2), clouds(0, 1, 5, 1)},
-		"no item is of":          {clouds(0, 11, 3, 2), items},
+	for want, e := range map[string][2]LabelledEmbeddings{
+		"too few to learn":       {drawClouds(0, 10, 1, 2), items},
+		"two or more are needed": {drawClouds(0, 1, 30, 2), drawClouds(0, 1, 5, 1)},
+		"no item is of":          {drawClouds(0, 11, 3, 2), items},
 		"NaN":                    {broken, items},
-		"no embeddings":          {Labelled{}, items},
+		"no embeddings":          {LabelledEmbeddings{}, items},
 	} {
 		_, err := CalibrateClosed(t.Context(), e[0], e[1], Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -124,7 +124,7 @@ func TestClosedRefuses(t *testing.T) {
 	g := Gallery{Classes: 10, Items: 50}
 	var closed *ClosedError
 	_, rate := c.Threshold(0.01)
-	_, unknown := c.Unknown(0.05, g)
+	_, unknown := c.UnknownThreshold(0.05, g)
 	_, fpir := c.Decider(g, IdentifyOptions{FPIR: 0.1})
 	_, strangers := c.Decider(g, IdentifyOptions{Strangers: 0.1})
 	for _, err := range []error{rate, unknown, fpir, strangers} {
@@ -141,26 +141,26 @@ func TestClosedRefuses(t *testing.T) {
 	}
 }
 
-// gated is a closed set with a gate learned from strangers of the given classes.
-func gated(t *testing.T, from, to int) *Calibration {
+// closedWithGate is a closed set with a gate learned from strangers of the given classes.
+func closedWithGate(t *testing.T, from, to int) *Calibration {
 	t.Helper()
-	c, err := CalibrateClosed(t.Context(), clouds(0, 20, 10, 2), clouds(0, 20, 15, 1), Options{})
+	c, err := CalibrateClosed(t.Context(), drawClouds(0, 20, 10, 2), drawClouds(0, 20, 15, 1), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	gate(t, c, from, to)
+	addGate(t, c, from, to)
 	return c
 }
 
-// gate gives a closed set a gate learned from strangers of the given classes.
-func gate(t *testing.T, c *Calibration, from, to int) {
+// addGate gives a closed set a gate learned from strangers of the given classes.
+func addGate(t *testing.T, c *Calibration, from, to int) {
 	t.Helper()
-	items := clouds(0, 20, 15, 1)
-	found, err := LookUpStrangers(t.Context(), clouds(from, to, 10, 3), items, rank.Euclidean)
+	items := drawClouds(0, 20, 15, 1)
+	found, err := SearchStrangers(t.Context(), drawClouds(from, to, 10, 3), items, rank.Euclidean)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Closed.Gate, err = NewGate(c.Closed, found, items.X.Rows); err != nil {
+	if c.Closed.Gate, err = NewStrangerGate(c.Closed, found, items.X.Rows); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -168,17 +168,17 @@ func gate(t *testing.T, c *Calibration, from, to int) {
 // TestGate: of new classes of strangers, as many, the bound keeps the rate in at least 90 of 100 draws of classes, as
 // it says 95 and the draws are 60.
 func TestGate(t *testing.T) {
-	items, c := clouds(0, 20, 15, 1), gated(t, 1000, 1010)
+	items, c := drawClouds(0, 20, 15, 1), closedWithGate(t, 1000, 1010)
 	for _, classes := range []int{10, 20, 40} {
 		broken, named := 0, 0.0
 		const draws = 60
 		for i := range draws {
-			gate(t, c, 1000*(i+1), 1000*(i+1)+classes)
-			th, err := c.Closed.Gate.Unknown(0.1, items.X.Rows)
+			addGate(t, c, 1000*(i+1), 1000*(i+1)+classes)
+			th, err := c.Closed.Gate.UnknownThreshold(0.1, items.X.Rows)
 			if err != nil {
 				t.Fatal(err)
 			}
-			found, err := LookUpStrangers(t.Context(), clouds(1000*(i+1)+classes, 1000*(i+1)+2*classes, 10, 4), items,
+			found, err := SearchStrangers(t.Context(), drawClouds(1000*(i+1)+classes, 1000*(i+1)+2*classes, 10, 4), items,
 				rank.Euclidean)
 			if err != nil {
 				t.Fatal(err)
@@ -202,28 +202,28 @@ func TestGate(t *testing.T) {
 // TestGateOfAGallery: a gallery of more items takes a smaller distance, one of other classes is not told by the gate,
 // and few classes of strangers are refused.
 func TestGateOfAGallery(t *testing.T) {
-	c := gated(t, 1000, 1040)
+	c := closedWithGate(t, 1000, 1040)
 	g := c.Closed.Gate
-	one, err := g.Unknown(0.2, g.Items)
+	one, err := g.UnknownThreshold(0.2, g.Items)
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := g.Unknown(0.2, 2*g.Items)
+	two, err := g.UnknownThreshold(0.2, 2*g.Items)
 	if err != nil || two.Distance >= one.Distance || two.Bound > 0.2 || one.Bound > 0.2 {
 		t.Errorf("%+v %+v %v", one, two, err)
 	}
-	if a, ok := g.Allows(0.2, g.Items); !ok || a.Distance < one.Distance || a.Measured > 0.2 {
+	if a, ok := g.EstimatedThreshold(0.2, g.Items); !ok || a.Distance < one.Distance || a.Measured > 0.2 {
 		t.Errorf("%+v", a)
 	}
 	for k := range 20 {
 		c.Closed.Names = append(c.Closed.Names, fmt.Sprint(k))
 	}
-	for labels, want := range map[string]Basis{"0 1 2 2": ByGate, "0 1 other": ByClosed} {
+	for labels, want := range map[string]Basis{"0 1 2 2": GateBasis, "0 1 other": ClosedSetBasis} {
 		if got := c.Basis(NewGallery(strings.Fields(labels)), IdentifyOptions{}); got != want {
 			t.Errorf("%s: %v", labels, got)
 		}
 	}
-	if _, err := NewGate(c.Closed, []Stranger{{1, 0.5}}, 10); err == nil {
+	if _, err := NewStrangerGate(c.Closed, []Stranger{{1, 0.5}}, 10); err == nil {
 		t.Error("one class of strangers")
 	}
 	// It is read as it was written, and what it cannot be is refused.
@@ -252,7 +252,7 @@ func TestClosedThreads(t *testing.T) {
 	for _, n := range []int{1, 4} {
 		before := runtime.GOMAXPROCS(n)
 		var b bytes.Buffer
-		if err := gated(t, 1000, 1020).Write(&b); err != nil {
+		if err := closedWithGate(t, 1000, 1020).Write(&b); err != nil {
 			t.Error(err)
 		}
 		runtime.GOMAXPROCS(before)

@@ -15,9 +15,9 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// clusters draws classes whose spread and whose closeness to others are heavy-tailed:
+// drawClusters draws classes whose spread and whose closeness to others are heavy-tailed:
 // every tenth class is a near twin of another one.
-func clusters(seed uint64, classes, photos, dim int) (*matrix.Dense, []int64) {
+func drawClusters(seed uint64, classes, photos, dim int) (*matrix.Dense, []int64) {
 	rng := rand.New(rand.NewPCG(seed, 99))
 	x := matrix.New(classes*photos, dim)
 	var labels []int64
@@ -55,15 +55,15 @@ func TestPromise(t *testing.T) {
 	openCases, openBroken, known := 0, 0, 0.0
 	var ece, coverage float64
 	for seed := range seeds {
-		x, labels := clusters(uint64(seed), 120, 8, 8)
-		got, err := Try(t.Context(), x, labels, Ask{FMR: []float64{1e-2, 1e-3}, FPIR: []float64{0.1},
+		x, labels := drawClusters(uint64(seed), 120, 8, 8)
+		got, err := Validate(t.Context(), x, labels, ValidationOptions{FMR: []float64{1e-2, 1e-3}, FPIR: []float64{0.1},
 			Galleries: []int{10, 50}, Coverage: []float64{0.9}}, Options{Seed: uint64(seed)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range got.Matches {
-			if m.Refused != "" {
-				t.Fatal(m.Refused)
+			if m.RefusalReason != "" {
+				t.Fatal(m.RefusalReason)
 			}
 			cases++
 			match += m.TMR
@@ -71,9 +71,9 @@ func TestPromise(t *testing.T) {
 				broken++
 			}
 		}
-		for _, o := range got.Opens {
-			if o.Refused != "" {
-				t.Fatal(o.Refused)
+		for _, o := range got.OpenSets {
+			if o.RefusalReason != "" {
+				t.Fatal(o.RefusalReason)
 			}
 			openCases++
 			known += o.TPIR
@@ -81,8 +81,8 @@ func TestPromise(t *testing.T) {
 				openBroken++
 			}
 		}
-		ece += got.Same.ECE / float64(seeds)
-		coverage += got.Covers[0].Measured / float64(seeds)
+		ece += got.Reliability.ECE / float64(seeds)
+		coverage += got.Coverages[0].Measured / float64(seeds)
 	}
 	t.Logf("%d of %d rates broken, true matches %.3f; strangers: %d of %d, known %.3f; ece %.3f, coverage %.3f", broken,
 		cases, match/float64(cases), openBroken, openCases, known/float64(openCases), ece, coverage)
@@ -104,7 +104,7 @@ func TestPromise(t *testing.T) {
 // TestAgainstLoops compares rates with loops over all pairs in float64.
 func TestAgainstLoops(t *testing.T) {
 	for _, by := range []rank.Distance{rank.Euclidean, rank.Cosine, rank.Dot} {
-		x, labels := clusters(3, 12, 5, 6)
+		x, labels := drawClusters(3, 12, 5, 6)
 		c, err := Calibrate(t.Context(), x, labels, Options{Distance: by})
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +118,7 @@ func TestAgainstLoops(t *testing.T) {
 				if i == j {
 					continue
 				}
-				in := distance(by, x.Row(i), x.Row(j)) <= d
+				in := rowDistance(by, x.Row(i), x.Row(j)) <= d
 				if labels[i] == labels[j] {
 					sames++
 					if in {
@@ -138,8 +138,8 @@ func TestAgainstLoops(t *testing.T) {
 		}
 		n := float64(len(labels))
 		if math.Abs(same/sames-c.TrueMatch[k]) > 4/sames ||
-			math.Abs(different/differents-c.FalseMatch[k]) > 4/differents || math.Abs(near/n-c.Near[k]) > 2/n {
-			t.Errorf("%v: %v %v %v, loops say %v %v %v", by, c.TrueMatch[k], c.FalseMatch[k], c.Near[k], same/sames,
+			math.Abs(different/differents-c.FalseMatch[k]) > 4/differents || math.Abs(near/n-c.NearestMatch[k]) > 2/n {
+			t.Errorf("%v: %v %v %v, loops say %v %v %v", by, c.TrueMatch[k], c.FalseMatch[k], c.NearestMatch[k], same/sames,
 				different/differents, near/n)
 		}
 		if c.Pairs != 66 || c.PerClass != 5 {
@@ -164,7 +164,7 @@ func indexOf(s []Strangers, classes int) int {
 	return -1
 }
 
-func distance(by rank.Distance, x, y []float32) float64 {
+func rowDistance(by rank.Distance, x, y []float32) float64 {
 	var xy, xx, yy, dd float64
 	for k := range x {
 		a, b := float64(x[k]), float64(y[k])
@@ -193,7 +193,7 @@ func TestMet(t *testing.T) {
 				}
 			}
 		}
-		if got := met(c[0], c[1], c[2]); math.Abs(got-float64(hit)/times) > 0.02 {
+		if got := drawProbability(c[0], c[1], c[2]); math.Abs(got-float64(hit)/times) > 0.02 {
 			t.Errorf("met%v = %v, drawn %v", c, got, float64(hit)/times)
 		}
 	}
@@ -206,15 +206,15 @@ func TestKeys(t *testing.T) {
 	last, at := float32(math.Inf(-1)), uint32(0)
 	values := []float32{-3e38, -1, -0.5, float32(math.Copysign(0, -1)), 0, 1e-40, 1e-30, 0.5, 1, 3e38}
 	for i, v := range values {
-		if k := key(v); k < at || above(k) < float64(v) && v > 1e-37 {
-			t.Errorf("%v after %v: key %d, largest %v", v, last, k, above(k))
+		if k := orderKey(v); k < at || maxValueOf(k) < float64(v) && v > 1e-37 {
+			t.Errorf("%v after %v: key %d, largest %v", v, last, k, maxValueOf(k))
 		} else {
 			last, at = values[i], k
 		}
 	}
 	for range 1000 {
 		v := float32(rng.NormFloat64() * math.Exp(10*rng.NormFloat64()))
-		if a := above(key(v)); a < float64(v) || a-float64(v) > math.Abs(float64(v))/2000 {
+		if a := maxValueOf(orderKey(v)); a < float64(v) || a-float64(v) > math.Abs(float64(v))/2000 {
 			t.Fatalf("%v: largest of its key %v", v, a)
 		}
 	}
@@ -222,7 +222,7 @@ func TestKeys(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	// Nothing seen: 95 % of an exponential distribution is 3.0, where new classes are half as many 4.42.
-	if got := upperUnseen(1e-3); math.Abs(got/1e-3-4.420) > 0.01 {
+	if got := upperBoundUnseen(1e-3); math.Abs(got/1e-3-4.420) > 0.01 {
 		t.Errorf("nothing seen: %v", got)
 	}
 	last := 0.0
@@ -234,19 +234,19 @@ func TestBounds(t *testing.T) {
 		last = got
 	}
 	for _, rate := range []float64{1e-2, 1e-3, 1e-4, 1e-5, 1e-6} {
-		n := Needed(rate)
-		if Least(n) > rate || n > fewestClasses && Least(n-1) <= rate {
-			t.Errorf("%v takes %d classes, which carry %v", rate, n, Least(n))
+		n := SampleSize(rate)
+		if MinimumFMR(n) > rate || n > minClasses && MinimumFMR(n-1) <= rate {
+			t.Errorf("%v takes %d classes, which carry %v", rate, n, MinimumFMR(n))
 		}
 	}
-	if Needed(1e-3) != 26 && Needed(1e-3) != 25 {
-		t.Errorf("1e-3 takes %d", Needed(1e-3))
+	if SampleSize(1e-3) != 26 && SampleSize(1e-3) != 25 {
+		t.Errorf("1e-3 takes %d", SampleSize(1e-3))
 	}
 }
 
 func TestRefusals(t *testing.T) {
 	ctx := t.Context()
-	x, labels := clusters(1, 50, 6, 4)
+	x, labels := drawClusters(1, 50, 6, 4)
 	nan := matrix.New(x.Rows, x.Cols)
 	copy(nan.Data, x.Data)
 	nan.Row(7)[1] = float32(math.NaN())
@@ -292,7 +292,7 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	var refused *RateError
-	if _, err := c.Threshold(1e-5); !errors.As(err, &refused) || refused.Needed != 246 ||
+	if _, err := c.Threshold(1e-5); !errors.As(err, &refused) || refused.ClassesNeeded != 246 ||
 		!strings.Contains(err.Error(), "1e-05 cannot be promised from 50 classes: it takes 246") {
 		t.Errorf("1e-5 of 50 classes: %v", err)
 	}
@@ -301,20 +301,20 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("a rate of %v", rate)
 		}
 	}
-	if _, err := c.Cover(0.99, 3); err == nil || !strings.Contains(err.Error(), "takes 99 classes") {
+	if _, err := c.CoverageDistance(0.99, 3); err == nil || !strings.Contains(err.Error(), "takes 99 classes") {
 		t.Errorf("coverage of 99 %% from 50 classes: %v", err)
 	}
-	if _, err := c.Unknown(0.05, Gallery{Classes: 30_000_000, Items: 40_000_000}); err == nil {
+	if _, err := c.UnknownThreshold(0.05, Gallery{Classes: 30_000_000, Items: 40_000_000}); err == nil {
 		t.Error("a gallery of thirty million")
 	}
-	if _, err := c.Unknown(0.05, Gallery{}); err == nil {
+	if _, err := c.UnknownThreshold(0.05, Gallery{}); err == nil {
 		t.Error("no gallery")
 	}
 }
 
 // TestPhotosOfTwoClasses: every photo under two labels leaves nothing to tell apart.
 func TestPhotosOfTwoClasses(t *testing.T) {
-	x, labels := clusters(1, 50, 6, 4)
+	x, labels := drawClusters(1, 50, 6, 4)
 	twice := matrix.New(2*x.Rows, x.Cols)
 	copy(twice.Data, x.Data)
 	copy(twice.Data[len(x.Data):], x.Data)
@@ -336,7 +336,7 @@ func TestPhotosOfTwoClasses(t *testing.T) {
 // TestCoverOfFewLargeClasses: where few classes have many photos, coverage goes by the
 // photos that enough classes have.
 func TestCoverOfFewLargeClasses(t *testing.T) {
-	x, labels := clusters(6, 60, 12, 4)
+	x, labels := drawClusters(6, 60, 12, 4)
 	for i := range labels { // twelve classes of 24 photos, and 36 of 12
 		if labels[i] < 24 {
 			labels[i] &^= 1
@@ -346,22 +346,22 @@ func TestCoverOfFewLargeClasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	many, err := c.Cover(0.95, 23)
+	many, err := c.CoverageDistance(0.95, 23)
 	if err != nil {
 		t.Fatal(err)
 	}
-	few, err := c.Cover(0.95, 10)
+	few, err := c.CoverageDistance(0.95, 10)
 	if err != nil || many != few {
 		t.Errorf("%v: %v with many photos, %v with ten", err, many, few)
 	}
-	if one, err := c.Cover(0.95, 1); err != nil || one <= few {
+	if one, err := c.CoverageDistance(0.95, 1); err != nil || one <= few {
 		t.Errorf("%v: %v with one photo, %v with ten", err, one, few)
 	}
 }
 
 // TestCopies: copies of photos in their class are not matches that were found.
 func TestCopies(t *testing.T) {
-	x, labels := clusters(1, 20, 4, 4)
+	x, labels := drawClusters(1, 20, 4, 4)
 	twice := matrix.New(2*x.Rows, x.Cols)
 	copy(twice.Data, x.Data)
 	copy(twice.Data[len(x.Data):], x.Data)
@@ -376,13 +376,13 @@ func TestCopies(t *testing.T) {
 	if b.Copies != x.Rows {
 		t.Errorf("%d copies", b.Copies)
 	}
-	b.Copies, b.Given = a.Copies, a.Given
-	if text(t, a) != text(t, b) {
+	b.Copies, b.InputPhotos = a.Copies, a.InputPhotos
+	if encodeText(t, a) != encodeText(t, b) {
 		t.Error("copies change the calibration")
 	}
 }
 
-func text(t *testing.T, c *Calibration) string {
+func encodeText(t *testing.T, c *Calibration) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := c.Write(&b); err != nil {
@@ -394,7 +394,7 @@ func text(t *testing.T, c *Calibration) string {
 // TestSameBits: the order of rows, which is the set's, and the number of threads change
 // nothing, and a class cut by tiles is whole.
 func TestSameBits(t *testing.T) {
-	x, labels := clusters(2, 15, 31, 5)
+	x, labels := drawClusters(2, 15, 31, 5)
 	for i := range labels { // one class larger than a tile
 		if labels[i] < 6 {
 			labels[i] = 0
@@ -410,7 +410,7 @@ func TestSameBits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text(t, a) != text(t, b) {
+	if encodeText(t, a) != encodeText(t, b) {
 		t.Error("the number of threads changes the calibration")
 	}
 	if a.Pairs != 10*9/2 {
@@ -419,20 +419,20 @@ func TestSameBits(t *testing.T) {
 }
 
 func TestThinned(t *testing.T) {
-	x, labels := clusters(2, 30, 10, 3)
+	x, labels := drawClusters(2, 30, 10, 3)
 	c, err := Calibrate(t.Context(), x, labels, Options{Rows: 100})
-	if err != nil || c.Photos > 100 || c.Classes != 30 || c.Given != 300 {
+	if err != nil || c.Photos > 100 || c.Classes != 30 || c.InputPhotos != 300 {
 		t.Errorf("%v: %+v", err, c)
 	}
 }
 
-func network(name, fingerprint, preparation string) embedding.Network {
+func newNetwork(name, fingerprint, preparation string) embedding.Network {
 	return embedding.Network{Name: name, Fingerprint: fingerprint, Preparation: preparation}
 }
 
 func TestFile(t *testing.T) {
-	x, labels := clusters(1, 20, 4, 4)
-	c, err := Calibrate(t.Context(), x, labels, Options{Source: network("net", "abc", "64 x 64")})
+	x, labels := drawClusters(1, 20, 4, 4)
+	c, err := Calibrate(t.Context(), x, labels, Options{Source: newNetwork("net", "abc", "64 x 64")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -444,7 +444,7 @@ func TestFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text(t, c) != text(t, d) {
+	if encodeText(t, c) != encodeText(t, d) {
 		t.Error("reading changes the calibration")
 	}
 	for _, e := range []struct {
@@ -453,19 +453,19 @@ func TestFile(t *testing.T) {
 		dim  int
 		want string
 	}{
-		{network("net", "abc", "64 x 64"), "euclidean", 4, ""},
+		{newNetwork("net", "abc", "64 x 64"), "euclidean", 4, ""},
 		{embedding.Network{}, "euclidean", 4, ""},
-		{network("other", "abd", "64 x 64"), "euclidean", 4, "another network"},
-		{network("net", "abc", "32 x 32"), "euclidean", 4, "another network"},
-		{network("net", "abc", "64 x 64"), "cosine", 4, "distance"},
-		{network("net", "abc", "64 x 64"), "euclidean", 5, "numbers"},
+		{newNetwork("other", "abd", "64 x 64"), "euclidean", 4, "another network"},
+		{newNetwork("net", "abc", "32 x 32"), "euclidean", 4, "another network"},
+		{newNetwork("net", "abc", "64 x 64"), "cosine", 4, "distance"},
+		{newNetwork("net", "abc", "64 x 64"), "euclidean", 5, "numbers"},
 	} {
-		if err := d.Fits(e.of, e.by, e.dim); (err == nil) != (e.want == "") ||
+		if err := d.CheckNetwork(e.of, e.by, e.dim); (err == nil) != (e.want == "") ||
 			err != nil && !strings.Contains(err.Error(), e.want) {
 			t.Errorf("%v: %v", e, err)
 		}
 	}
-	good := text(t, c)
+	good := encodeText(t, c)
 	for _, change := range [][2]string{{`"format":1`, `"format":2`}, {`"classes":20`, `"classes":1`},
 		{`"distances":[`, `"distances":[1e9,`}, {`"bound":[`, `"bound":[2,`}, {`"dim":4`, `"dim":0`}, {`{`, ``}} {
 		if _, err := Read(strings.NewReader(strings.Replace(good, change[0], change[1], 1))); err == nil {
@@ -477,7 +477,7 @@ func TestFile(t *testing.T) {
 // FuzzRead: what is read answers every question without a panic, and bounds hold what a
 // calibration promises of itself.
 func FuzzRead(f *testing.F) {
-	x, labels := clusters(1, 12, 3, 2)
+	x, labels := drawClusters(1, 12, 3, 2)
 	c, err := Calibrate(f.Context(), x, labels, Options{})
 	if err != nil {
 		f.Fatal(err)
@@ -497,7 +497,7 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("promised 0.1: %+v", th)
 		}
 		for _, d := range []float64{-1, 0, 1, 1e300} {
-			if p := c.Same(d, 0.5); !(p >= 0 && p <= 1) {
+			if p := c.MatchProbability(d, 0.5); !(p >= 0 && p <= 1) {
 				t.Errorf("probability %v", p)
 			}
 		}
@@ -508,7 +508,7 @@ func FuzzRead(f *testing.F) {
 		for k := range x.Data {
 			x.Data[k] = float32(k + 1)
 		}
-		g, err := MeasuredGallery(t.Context(), c, x, []string{"a", "a", "b"}, c.Distance)
+		g, err := MeasureGallery(t.Context(), c, x, []string{"a", "a", "b"}, c.Distance)
 		if err != nil {
 			return
 		}
@@ -516,7 +516,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		got, err := d.Decide([]Photo{{Vector: x.Row(0), Near: []Neighbour{{"a", 0.1}, {"b", 0.2}}}})
+		got, err := d.Decide([]Photo{{Vector: x.Row(0), Neighbours: []Neighbour{{"a", 0.1}, {"b", 0.2}}}})
 		if err == nil && !(got.Probability >= 0 && got.Probability <= 1) {
 			t.Errorf("%+v", got)
 		}

@@ -23,8 +23,8 @@ type Drift struct {
 	Classes int `json:"classes"`
 	// Known is the number of classes of the calibration, and Reference the number of those that the distances of a
 	// photo are measured to: all but its own, or all but one for the new photos.
-	Reference int `json:"reference"`
-	Known     int `json:"known"`
+	ReferencePhotos int `json:"reference"`
+	KnownClasses    int `json:"known"`
 	// Statistic is that of Kolmogorov and Smirnov: the largest difference, over all distances,
 	// between the shares of both sets of photos whose nearest photo of another class is within the distance.
 	// MeanStatistic is the same for the mean distance to all photos of other classes.
@@ -33,12 +33,12 @@ type Drift struct {
 	// P is how often as many classes of the calibration, drawn at random, differ as much from the
 	// others by the statistic that is rarer, times two.
 	P float64 `json:"p"`
-	// Found is the least Statistic that has a P of 0.05 or less by itself: smaller ones are not found.
-	Found float64 `json:"found"`
-	// Nearest is the median distance of the photos to the nearest photo of another class. KnownNearest is
+	// DetectableStatistic is the least Statistic that has a P of 0.05 or less by itself: smaller ones are not found.
+	DetectableStatistic float64 `json:"found"`
+	// MedianNearest is the median distance of the photos to the nearest photo of another class. KnownMedianNearest is
 	// the same for the photos of the calibration.
-	Nearest      float64 `json:"nearest"`
-	KnownNearest float64 `json:"known_nearest"`
+	MedianNearest      float64 `json:"nearest"`
+	KnownMedianNearest float64 `json:"known_nearest"`
 	// Matches are false matches between photos of different classes.
 	Matches []DriftMatch `json:"matches"`
 }
@@ -47,9 +47,9 @@ type Drift struct {
 // and for the known classes.
 type DriftMatch struct {
 	Threshold
-	New     float64 `json:"new"`
-	Known   float64 `json:"known"`
-	Refused string  `json:"refused,omitempty"`
+	NewRate       float64 `json:"new"`
+	KnownRate     float64 `json:"known"`
+	RefusalReason string  `json:"refused,omitempty"`
 }
 
 // driftDraws is the number of random sets of classes for P.
@@ -64,35 +64,35 @@ const driftDraws = 999
 // than Drift.Classes, P is too small; with more, it is too large.
 func (c *Calibration) Drift(ctx context.Context, x *matrix.Dense, labels []int64, fresh *matrix.Dense,
 	rates []float64) (*Drift, error) {
-	if err := c.Fits(embedding.Network{}, "", x.Cols); err != nil {
+	if err := c.CheckNetwork(embedding.Network{}, "", x.Cols); err != nil {
 		return nil, err
 	}
-	if err := c.Fits(embedding.Network{}, "", fresh.Cols); err != nil {
+	if err := c.CheckNetwork(embedding.Network{}, "", fresh.Cols); err != nil {
 		return nil, err
 	}
-	if err := rank.Finite(fresh, "embeddings to compare"); err != nil {
+	if err := rank.CheckFinite(fresh, "embeddings to compare"); err != nil {
 		return nil, err
 	}
 	s, _, err := newSet(x, labels, &Options{Distance: c.Distance, Seed: c.Seed})
 	if err != nil {
 		return nil, err
 	}
-	if s.identities() < 2*fewestClasses || fresh.Rows == 0 {
+	if s.numIdentities() < 2*minClasses || fresh.Rows == 0 {
 		return nil, fmt.Errorf("%d photos are compared with %d classes: needs photos and at least %d "+
 			"classes", fresh.Rows,
-			s.identities(), 2*fewestClasses)
+			s.numIdentities(), 2*minClasses)
 	}
-	rng, n := rand.New(rand.NewPCG(c.Seed, 5)), s.identities()
+	rng, n := rand.New(rand.NewPCG(c.Seed, 5)), s.numIdentities()
 	if c.Distance == rank.Cosine {
-		fresh = rank.Normalized(fresh)
+		fresh = rank.NormalizeRows(fresh)
 	}
-	out := &Drift{Photos: fresh.Rows, Reference: n - 1, Known: n}
+	out := &Drift{Photos: fresh.Rows, ReferencePhotos: n - 1, KnownClasses: n}
 	out.Classes = min(max(1, int(math.Round(float64(fresh.Rows)/(float64(s.x.Rows)/float64(n))*2/3))), n/2)
 	var within []float64
 	for _, rate := range rates {
 		m := DriftMatch{}
 		if m.Threshold, err = c.Threshold(rate); err != nil {
-			m.Refused = err.Error()
+			m.RefusalReason = err.Error()
 		}
 		m.Rate = rate
 		within = append(within, m.Distance)
@@ -107,33 +107,33 @@ func (c *Calibration) Drift(ctx context.Context, x *matrix.Dense, labels []int64
 	for q := range without {
 		without[q] = rng.IntN(n)
 	}
-	known, err := s.toOthers(ctx, s.x, class, within)
+	known, err := s.distancesToOthers(ctx, s.x, class, within)
 	if err != nil {
 		return nil, err
 	}
-	others, err := s.toOthers(ctx, fresh, without, within)
+	others, err := s.distancesToOthers(ctx, fresh, without, within)
 	if err != nil {
 		return nil, err
 	}
 	for r := range out.Matches {
-		out.Matches[r].New, out.Matches[r].Known = others.share[r], known.share[r]
+		out.Matches[r].NewRate, out.Matches[r].KnownRate = others.share[r], known.share[r]
 	}
-	var by [2]sorted
+	var by [2]sortedValues
 	var seen [2]float64
 	for k := range by {
-		by[k] = newSorted(known.of[k], class)
-		slices.Sort(others.of[k])
-		seen[k] = apart(others.of[k], by[k].value)
+		by[k] = newSortedValues(known.nearestAndMean[k], class)
+		slices.Sort(others.nearestAndMean[k])
+		seen[k] = ksStatistic(others.nearestAndMean[k], by[k].value)
 	}
-	out.Nearest, out.KnownNearest = others.of[0][fresh.Rows/2], by[0].value[s.x.Rows/2]
+	out.MedianNearest, out.KnownMedianNearest = others.nearestAndMean[0][fresh.Rows/2], by[0].value[s.x.Rows/2]
 	out.Statistic, out.MeanStatistic = seen[0], seen[1]
-	out.P, out.Found = drawn(rng, n, out.Classes, by, seen)
+	out.P, out.DetectableStatistic = driftPValue(rng, n, out.Classes, by, seen)
 	return out, nil
 }
 
-// drawn returns how often random classes of n differ as much from the others as was seen: twice the smaller share of
+// driftPValue returns how often random classes of n differ as much from the others as was seen: twice the smaller share of
 // both statistics, as either may be the rarer one. found is the least first statistic for which that is 0.05.
-func drawn(rng *rand.Rand, n, classes int, by [2]sorted, seen [2]float64) (p, found float64) {
+func driftPValue(rng *rand.Rand, n, classes int, by [2]sortedValues, seen [2]float64) (p, found float64) {
 	all := [2][]float64{{seen[0]}, {seen[1]}}
 	for range driftDraws {
 		in := make([]bool, n)
@@ -141,7 +141,7 @@ func drawn(rng *rand.Rand, n, classes int, by [2]sorted, seen [2]float64) (p, fo
 			in[i] = true
 		}
 		for k := range all {
-			all[k] = append(all[k], by[k].apart(in))
+			all[k] = append(all[k], by[k].separation(in))
 		}
 	}
 	p = 1
@@ -153,27 +153,27 @@ func drawn(rng *rand.Rand, n, classes int, by [2]sorted, seen [2]float64) (p, fo
 	return p, all[0][len(all[0])-(driftDraws+1)/40]
 }
 
-// sorted has a value of each photo in order, with its class.
-type sorted struct {
+// sortedValues has a value of each photo in order, with its class.
+type sortedValues struct {
 	value []float64
 	class []int
 }
 
-func newSorted(values []float64, class []int) sorted {
+func newSortedValues(values []float64, class []int) sortedValues {
 	order := make([]int, len(values))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
-	out := sorted{make([]float64, len(values)), make([]int, len(values))}
+	out := sortedValues{make([]float64, len(values)), make([]int, len(values))}
 	for at, i := range order {
 		out.value[at], out.class[at] = values[i], class[i]
 	}
 	return out
 }
 
-// apart returns the statistic of Kolmogorov and Smirnov for the photos of the classes in, and those of the others.
-func (s *sorted) apart(in []bool) float64 {
+// separation returns the statistic of Kolmogorov and Smirnov for the photos of the classes in, and those of the others.
+func (s *sortedValues) separation(in []bool) float64 {
 	var count, upTo [2]int
 	side := func(c int) int {
 		if in[c] {
@@ -193,8 +193,8 @@ func (s *sorted) apart(in []bool) float64 {
 	return most
 }
 
-// apart returns the statistic of Kolmogorov and Smirnov for two sorted lists.
-func apart(a, b []float64) float64 {
+// ksStatistic returns the statistic of Kolmogorov and Smirnov for two sorted lists.
+func ksStatistic(a, b []float64) float64 {
 	i, j, most := 0, 0, 0.0
 	for i < len(a) && j < len(b) {
 		v := min(a[i], b[j])
@@ -209,15 +209,15 @@ func apart(a, b []float64) float64 {
 	return most
 }
 
-// distances are those of photos to the photos of other classes.
-type distances struct {
-	of    [2][]float64 // of each photo: the nearest, and the mean
-	share []float64    // of all pairs, within each of some distances
+// otherDistances are those of photos to the photos of other classes.
+type otherDistances struct {
+	nearestAndMean [2][]float64 // of each photo: the nearest, and the mean
+	share          []float64    // of all pairs, within each of some distances
 }
 
-// toOthers compares every row of x with the rows of all classes but without[row].
-func (s *set) toOthers(ctx context.Context, x *matrix.Dense, without []int, within []float64) (*distances, error) {
-	d := &distances{share: make([]float64, len(within))}
+// distancesToOthers compares every row of x with the rows of all classes but without[row].
+func (s *set) distancesToOthers(ctx context.Context, x *matrix.Dense, without []int, within []float64) (*otherDistances, error) {
+	d := &otherDistances{share: make([]float64, len(within))}
 	values, pairs := matrix.New(min(tileRows, x.Rows), s.x.Rows), 0.0
 	for lo := 0; lo < x.Rows; lo += tileRows {
 		if err := ctx.Err(); err != nil {
@@ -225,7 +225,7 @@ func (s *set) toOthers(ctx context.Context, x *matrix.Dense, without []int, with
 		}
 		hi := min(lo+tileRows, x.Rows)
 		out := values.RowRange(0, hi-lo)
-		if s.by == rank.Dot {
+		if s.distance == rank.Dot {
 			matrix.Gemm(false, true, -1, x.RowRange(lo, hi), s.x, 0, out)
 		} else {
 			matrix.SquaredDistances(x.RowRange(lo, hi), s.x, out)
@@ -237,7 +237,7 @@ func (s *set) toOthers(ctx context.Context, x *matrix.Dense, without []int, with
 				if s.first[skip] <= j && j < s.first[skip+1] {
 					continue
 				}
-				v := outward(s.by, float64(v))
+				v := toDistance(s.distance, float64(v))
 				least, sum, n = min(least, v), sum+v, n+1
 				for r, w := range within {
 					if v <= w {
@@ -246,7 +246,7 @@ func (s *set) toOthers(ctx context.Context, x *matrix.Dense, without []int, with
 				}
 			}
 			pairs += float64(n)
-			d.of[0], d.of[1] = append(d.of[0], least), append(d.of[1], sum/float64(n))
+			d.nearestAndMean[0], d.nearestAndMean[1] = append(d.nearestAndMean[0], least), append(d.nearestAndMean[1], sum/float64(n))
 		}
 	}
 	for r := range d.share {

@@ -14,7 +14,7 @@ import (
 func TestDrift(t *testing.T) {
 	rejected, sum := 0, 0.0
 	for seed := range uint64(20) {
-		x, labels := clusters(seed, 120, 6, 8)
+		x, labels := drawClusters(seed, 120, 6, 8)
 		c, err := Calibrate(t.Context(), x.RowRange(0, 480), labels[:480], Options{Seed: seed})
 		if err != nil {
 			t.Fatal(err)
@@ -27,9 +27,9 @@ func TestDrift(t *testing.T) {
 			rejected++
 		}
 		sum += d.P / 20
-		if d.Classes != 13 || d.Reference != 79 || d.Known != 80 || d.Found <= 0 || d.Found >= 1 ||
-			d.Photos != 120 || d.Matches[0].New > 0.05 ||
-			!strings.Contains(d.Matches[1].Refused, "cannot be promised") {
+		if d.Classes != 13 || d.ReferencePhotos != 79 || d.KnownClasses != 80 || d.DetectableStatistic <= 0 || d.DetectableStatistic >= 1 ||
+			d.Photos != 120 || d.Matches[0].NewRate > 0.05 ||
+			!strings.Contains(d.Matches[1].RefusalReason, "cannot be promised") {
 			t.Fatalf("%+v", d)
 		}
 		near := matrix.New(120, 8)
@@ -37,14 +37,14 @@ func TestDrift(t *testing.T) {
 			near.Data[i] = 0.5 * x.RowRange(480, 600).Data[i]
 		}
 		if d, err = c.Drift(t.Context(), x.RowRange(0, 480), labels[:480], near, nil); err != nil || d.P > 0.01 ||
-			d.Nearest >= d.KnownNearest {
+			d.MedianNearest >= d.KnownMedianNearest {
 			t.Errorf("photos at half of the distances: %+v, %v", d, err)
 		}
 	}
 	if rejected > 4 || sum < 0.3 {
 		t.Errorf("%d of 20 sets of the same kind are rejected, mean p %g", rejected, sum)
 	}
-	x, labels := clusters(1, 12, 6, 8)
+	x, labels := drawClusters(1, 12, 6, 8)
 	c, err := Calibrate(t.Context(), x, labels, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestApart(t *testing.T) {
 			}
 			want = max(want, math.Abs(upTo(e.a)-upTo(e.b)))
 		}
-		if have := apart(e.a, e.b); have != want || have != e.want {
+		if have := ksStatistic(e.a, e.b); have != want || have != e.want {
 			t.Errorf("%v and %v: %g, want %g", e.a, e.b, have, e.want)
 		}
 	}
@@ -103,12 +103,12 @@ func TestPlatt(t *testing.T) {
 	}
 	mass(func(d float64) float64 { return 3 * (2 - d) })
 	for _, d := range []float64{0.5, 1.5, 2.5} {
-		if have, want := c.platt()(d), logistic(3*(2-d)); math.Abs(have-want) > 0.01 {
+		if have, want := c.fitPlatt()(d), logistic(3*(2-d)); math.Abs(have-want) > 0.01 {
 			t.Errorf("at %g: %g, want %g", d, have, want)
 		}
 	}
 	mass(func(d float64) float64 { return 12 * math.Pow(2-d, 3) })
-	if have, want := c.platt()(1), logistic(12); want-have < 0.005 {
+	if have, want := c.fitPlatt()(1), logistic(12); want-have < 0.005 {
 		t.Errorf("bent odds are found by a straight line: %g, %g", have, want)
 	}
 }
@@ -118,7 +118,7 @@ func TestPooled(t *testing.T) {
 	bins := func(share float64) Reliability {
 		return Reliability{Bins: []Bin{{Probability: 0.5, Share: share, Weight: 0.5}, {0.9, 0.8, 0.5}}}
 	}
-	if have := Pooled([]Reliability{bins(0.4), bins(0.6)}); math.Abs(have-0.05) > 1e-12 {
+	if have := PooledECE([]Reliability{bins(0.4), bins(0.6)}); math.Abs(have-0.05) > 1e-12 {
 		t.Errorf("%g, want 0.05", have)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// photos draws n embeddings of each of some classes.
-func photos(classes, n int) (*matrix.Dense, []int64) {
+// drawPhotos draws n embeddings of each of some classes.
+func drawPhotos(classes, n int) (*matrix.Dense, []int64) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	x := matrix.New(classes*n, 8)
 	var labels []int64
@@ -31,7 +31,7 @@ func photos(classes, n int) (*matrix.Dense, []int64) {
 }
 
 func ExampleCalibrate() {
-	x, labels := photos(60, 8)
+	x, labels := drawPhotos(60, 8)
 	c, err := decide.Calibrate(context.Background(), x, labels, decide.Options{})
 	if err != nil {
 		fmt.Println(err)
@@ -48,7 +48,7 @@ func ExampleCalibrate() {
 }
 
 func ExampleCalibration_Decider() {
-	x, labels := photos(60, 8)
+	x, labels := drawPhotos(60, 8)
 	c, err := decide.Calibrate(context.Background(), x, labels, decide.Options{})
 	if err != nil {
 		fmt.Println(err)
@@ -59,7 +59,7 @@ func ExampleCalibration_Decider() {
 		2, 0, 0, 0, 1, 0, 0, 0,
 		2, 0.5, 0, 0, 1, 0, 0, 0,
 		-1, 0, 0, 2, 0, 0, 0, 1})
-	g, err := decide.MeasuredGallery(context.Background(), c, items, []string{"cup", "cup", "pot"}, rank.Euclidean)
+	g, err := decide.MeasureGallery(context.Background(), c, items, []string{"cup", "cup", "pot"}, rank.Euclidean)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -69,7 +69,7 @@ func ExampleCalibration_Decider() {
 		fmt.Println(err)
 		return
 	}
-	got, err := d.Decide([]decide.Photo{{Vector: []float32{2, 0, 0.3, 0, 1, 0.5, 0, 0}, Near: []decide.Neighbour{
+	got, err := d.Decide([]decide.Photo{{Vector: []float32{2, 0, 0.3, 0, 1, 0.5, 0, 0}, Neighbours: []decide.Neighbour{
 		{Label: "cup", Distance: 0.58}, {Label: "cup", Distance: 0.77}, {Label: "pot", Distance: 3.9}}}})
 	fmt.Printf("%s, %.2f, unknown: %v, one of %v, %v\n", got.Label, got.Probability, got.Unknown, got.Set, err)
 	// Output: cup, 1.00, unknown: false, one of [cup], <nil>

@@ -18,9 +18,9 @@ const FileName = "calibration.json"
 // format is the version of the file.
 const format = 1
 
-// mostBytes bounds the file of a calibration, which has 4 MB of photos of the calibration and 300 KB besides with a
+// maxFileBytes bounds the file of a calibration, which has 4 MB of photos of the calibration and 300 KB besides with a
 // thousand classes.
-const mostBytes = 16 << 20
+const maxFileBytes = 16 << 20
 
 // calibrationFile is the content of the file. A source has other keys there than elsewhere.
 type calibrationFile struct {
@@ -58,7 +58,7 @@ func Load(path string) (*Calibration, error) {
 
 // Read reads a calibration. It does not trust the file: impossible numbers are an error.
 func Read(r io.Reader) (*Calibration, error) {
-	text, err := budget.ReadAtMost("a calibration", r, mostBytes)
+	text, err := budget.ReadAtMost("a calibration", r, maxFileBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -76,15 +76,15 @@ func Read(r io.Reader) (*Calibration, error) {
 		return nil, fmt.Errorf("not a calibration: %w", err)
 	}
 	if c.Score != nil {
-		err = c.Score.identify()
+		err = c.Score.setID()
 	}
 	return &c, err
 }
 
-// Fits returns an error if the calibration does not fit embeddings of a network that are compared by a
+// CheckNetwork returns an error if the calibration does not fit embeddings of a network that are compared by a
 // distance, because another network or distance gives other distances. Networks are not checked if one of
 // them is unknown or their fingerprints were computed in different ways. The dimension always is.
-func (c *Calibration) Fits(of embedding.Network, by string, dim int) error {
+func (c *Calibration) CheckNetwork(of embedding.Network, by string, dim int) error {
 	again := "calibrate again with kindred calibrate"
 	if c.Dim != dim {
 		return fmt.Errorf("the calibration is for embeddings of %d numbers, but these have %d, so another network "+

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// mostOfClass is the largest number of photos of a class in the galleries that a score is learned from.
-	mostOfClass = 32
+	// maxPhotosPerClass is the largest number of photos of a class in the galleries that a score is learned from.
+	maxPhotosPerClass = 32
 	// voteTile is the number of photos that are looked up at a time.
 	voteTile = 128
 )
 
-// voteParts are the shares of the classes in the galleries that a score is learned from.
-var voteParts = [...]float64{1, 1. / 4, 1. / 16}
+// galleryParts are the shares of the classes in the galleries that a score is learned from.
+var galleryParts = [...]float64{1, 1. / 4, 1. / 16}
 
 // probeKind says whether a gallery had a probe's class.
 type probeKind int
@@ -34,27 +34,27 @@ const (
 	outsideProbe
 )
 
-// trial is a gallery of classes of the calibration, in which photos are looked up.
-type trial struct {
-	part   int
-	plain  bool  // classes are drawn one by one, with all photos
-	rows   []int // rows of the set
-	of     []int // the class of each row, as a number among those of the gallery
-	class  []int // the class in the set of each of the gallery's
-	means  *Means
-	number []int // of each class of the set among those of the gallery, or -1
-	in     []bool
+// trialGallery is a gallery of classes of the calibration, in which photos are looked up.
+type trialGallery struct {
+	part         int
+	plain        bool  // classes are drawn one by one, with all photos
+	rows         []int // rows of the set
+	classOfRow   []int // the class of each row, as a number among those of the gallery
+	class        []int // the class in the set of each of the gallery's
+	means        *Means
+	galleryClass []int // of each class of the set among those of the gallery, or -1
+	isMember     []bool
 }
 
-// tried is a photo that was looked up in a gallery of the calibration.
-type tried struct {
+// lookupResult is a photo that was looked up in a gallery of the calibration.
+type lookupResult struct {
 	photo  int // number in the sample
 	kind   probeKind
 	part   int
 	plain  bool
 	rivals []rival // classes as numbers of the set
 	size   int     // number of classes
-	own    int     // class of the photo
+	class  int     // class of the photo
 	right  bool
 	weight float64 // known photos and each kind of strangers weigh the same in galleries of a part
 	terms  *weights
@@ -66,93 +66,93 @@ func fitScore(ctx context.Context, s *set, u *units, opt *Options) (*Score, erro
 	rng := rand.New(rand.NewPCG(opt.Seed, 5))
 	all := NewMeans(s.x.Cols, rank.Euclidean) // rows are normalised
 	for q := range s.x.Rows {
-		if err := all.Add(fmt.Sprint(s.of[q]), s.x.Row(q)); err != nil {
+		if err := all.Add(fmt.Sprint(s.identityOf[q]), s.x.Row(q)); err != nil {
 			return nil, err
 		}
 	}
 	several := 0.0
-	for i := range s.identities() {
+	for i := range s.numIdentities() {
 		if n := all.count[i]; n > 1 {
 			several++
-			out.Scatter += all.square[i] / (n - 1)
+			out.Scatter += all.sumSquares[i] / (n - 1)
 		}
 	}
 	if out.Scatter /= several; out.Scatter == 0 {
 		return nil, fmt.Errorf("all photos of a class have the same embedding, so nothing can be learned from them")
 	}
-	order := rng.Perm(s.identities())
-	most := max(2, min(mostCohort, cohortBytes/(4*s.x.Cols)))
+	order := rng.Perm(s.numIdentities())
+	most := max(2, min(maxCohort, cohortBytes/(4*s.x.Cols)))
 	for _, i := range order[:min(most, len(order))] {
 		out.Cohort = append(out.Cohort, all.rows[i*s.x.Cols:][:s.x.Cols]...)
 		out.CohortClass = append(out.CohortClass, i)
 	}
-	parts := folds(u.count, opt.Seed)
-	sample := s.sample(rng, order)
+	parts := assignFolds(u.numUnits, opt.Seed)
+	sample := s.drawSample(rng, order)
 	for _, q := range sample {
-		i := int(s.of[q])
+		i := int(s.identityOf[q])
 		out.Sample = append(out.Sample, s.x.Row(q)...)
-		out.SampleClass, out.SampleFold = append(out.SampleClass, i), append(out.SampleFold, parts[u.of[i]])
-		out.SampleGroup = append(out.SampleGroup, u.of[i])
+		out.SampleClass, out.SampleFold = append(out.SampleClass, i), append(out.SampleFold, parts[u.unitOf[i]])
+		out.SampleGroup = append(out.SampleGroup, u.unitOf[i])
 		if name, ok := opt.Names[s.label[i]]; ok {
 			out.Names[i] = name
 		}
 	}
-	cohort := out.cohorts(out.Sample.rows(s.x.Cols), out.SampleClass)
-	var tries []tried
-	for nth, t := range s.trials(rng, u) {
-		found, err := s.try(ctx, t, u, sample, out.Scatter)
+	cohort := out.cohortDistances(out.Sample.matrix(s.x.Cols), out.SampleClass)
+	var tries []lookupResult
+	for nth, t := range s.drawTrialGalleries(rng, u) {
+		found, err := s.lookUpSample(ctx, t, u, sample, out.Scatter)
 		if err != nil {
 			return nil, fmt.Errorf("gallery %d: %w", nth+1, err)
 		}
 		tries = append(tries, found...)
 	}
-	out.chooseMix(tries, s.by != rank.Dot)
+	out.chooseMix(tries, s.distance != rank.Dot)
 	for k := range tries {
 		t := &tries[k]
-		out.sort(t.rivals)
-		t.right = t.kind == knownProbe && t.rivals[0].class == t.own
-		t.terms = out.terms(t.rivals, 0, cohort[t.photo], t.size)
+		out.sortRivals(t.rivals)
+		t.right = t.kind == knownProbe && t.rivals[0].class == t.class
+		t.terms = out.computeTerms(t.rivals, 0, cohort[t.photo], t.size)
 	}
-	out.Groups = u.groups
-	out.fit(tries, s.identities())
-	return out, out.identify()
+	out.Groups = u.numGroups
+	out.fit(tries, s.numIdentities())
+	return out, out.setID()
 }
 
-// sample draws photos, of every class the same number as far as possible, by the order of the classes. Classes with
+// drawSample draws photos, of every class the same number as far as possible, by the order of the classes. Classes with
 // several photos come first: a photo without others of its class cannot be known.
-func (s *set) sample(rng *rand.Rand, order []int) (rows []int) {
+func (s *set) drawSample(rng *rand.Rand, order []int) (rows []int) {
 	order = slices.Clone(order)
-	slices.SortStableFunc(order, func(a, b int) int { return min(2, s.photos(b)) - min(2, s.photos(a)) })
-	most := min(mostSample, photoBytes/(4*s.x.Cols))
+	slices.SortStableFunc(order, func(a, b int) int { return min(2, s.numPhotos(b)) - min(2, s.numPhotos(a)) })
+	most := min(maxSample, photoBytes/(4*s.x.Cols))
 	each := max(1, most/len(order))
 	for _, i := range order[:min(most, len(order))] {
-		for _, k := range rng.Perm(s.photos(i))[:min(each, s.photos(i))] {
+		for _, k := range rng.Perm(s.numPhotos(i))[:min(each, s.numPhotos(i))] {
 			rows = append(rows, s.first[i]+k)
 		}
 	}
 	return rows
 }
 
-// trials draws galleries of all classes, of a quarter and of a sixteenth, with all photos of every class and with
+// drawTrialGalleries draws galleries of all classes, of a quarter and of a sixteenth, with all photos of every class and with
 // numbers drawn by class. If classes form groups of look-alikes, half of the galleries have whole groups.
-func (s *set) trials(rng *rand.Rand, u *units) (out []*trial) {
-	for nth, part := range voteParts {
-		if part*float64(s.identities()) < leastVote {
+func (s *set) drawTrialGalleries(rng *rand.Rand, u *units) (out []*trialGallery) {
+	for nth, part := range galleryParts {
+		if part*float64(s.numIdentities()) < minVoteClasses {
 			break
 		}
 		for again := range 4 + 2*nth { // smaller galleries hold fewer known photos
-			t := &trial{part: nth, means: NewMeans(s.x.Cols, rank.Euclidean), number: make([]int, s.identities()),
-				in: make([]bool, s.x.Rows)}
-			drawn := make([]bool, u.count)
+			t := &trialGallery{part: nth, means: NewMeans(s.x.Cols, rank.Euclidean), galleryClass: make([]int, s.numIdentities()),
+				isMember: make([]bool, s.x.Rows)}
+			drawn := make([]bool, u.numUnits)
 			for unit := range drawn {
 				drawn[unit] = rng.Float64() < part
 			}
-			whole, unequal := u.groups > 0 && again/2%2 == 1, again%2 == 1
+			whole, unequal := u.numGroups > 0 && again/2%2 == 1, again%2 == 1
 			t.plain = !whole && !unequal
-			for i := range t.number {
-				t.number[i] = -1
-				if in := drawn[u.of[i]]; whole && in || !whole && rng.Float64() < part {
-					t.add(s, i, rng, unequal)
+			for i := range t.galleryClass {
+				t.galleryClass[i] = -1
+				if in := drawn[u.unitOf[i]]; whole && in || !whole && rng.Float64() < part {
+					t.addClass(s, i, rng, unequal)
 				}
 			}
 			if len(t.class) >= 2 {
@@ -163,38 +163,38 @@ func (s *set) trials(rng *rand.Rand, u *units) (out []*trial) {
 	return out
 }
 
-// add adds photos of a class: all, or a random number of them.
-func (t *trial) add(s *set, i int, rng *rand.Rand, unequal bool) {
-	n := min(s.photos(i), mostOfClass)
+// addClass adds photos of a class: all, or a random number of them.
+func (t *trialGallery) addClass(s *set, i int, rng *rand.Rand, unequal bool) {
+	n := min(s.numPhotos(i), maxPhotosPerClass)
 	if unequal {
 		n = int(math.Exp(rng.Float64() * math.Log(float64(n)+0.99)))
 	}
-	t.number[i] = len(t.class)
-	for _, k := range rng.Perm(s.photos(i))[:n] {
+	t.galleryClass[i] = len(t.class)
+	for _, k := range rng.Perm(s.numPhotos(i))[:n] {
 		q := s.first[i] + k
-		t.rows, t.of = append(t.rows, q), append(t.of, len(t.class))
-		t.in[q] = true
+		t.rows, t.classOfRow = append(t.rows, q), append(t.classOfRow, len(t.class))
+		t.isMember[q] = true
 		_ = t.means.Add(fmt.Sprint(i), s.x.Row(q)) // its length is right
 	}
 	t.class = append(t.class, i)
 }
 
-// try looks up a sample of photos in a gallery, with and without their class.
-func (s *set) try(ctx context.Context, t *trial, u *units, sample []int, scatter float64) ([]tried, error) {
+// lookUpSample looks up a sample of photos in a gallery, with and without their class.
+func (s *set) lookUpSample(ctx context.Context, t *trialGallery, u *units, sample []int, scatter float64) ([]lookupResult, error) {
 	kinds := []probeKind{knownProbe, strangerProbe}
-	if u.groups > 0 {
+	if u.numGroups > 0 {
 		kinds = append(kinds, outsideProbe)
 	}
-	x := taken(s.x, t.rows)
-	found := make([][]tried, len(sample))
+	x := copyRows(s.x, t.rows)
+	found := make([][]lookupResult, len(sample))
 	for lo := 0; lo < len(sample); lo += voteTile {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		hi := min(lo+voteTile, len(sample))
-		photos := taken(s.x, sample[lo:hi])
-		means, values := t.means.distances(photos), matrix.New(hi-lo, x.Rows)
-		if s.by == rank.Dot {
+		photos := copyRows(s.x, sample[lo:hi])
+		means, values := t.means.squaredDistances(photos), matrix.New(hi-lo, x.Rows)
+		if s.distance == rank.Dot {
 			matrix.Gemm(false, true, -1, photos, x, 0, values)
 		} else {
 			matrix.SquaredDistances(photos, x, values)
@@ -214,21 +214,21 @@ func (s *set) try(ctx context.Context, t *trial, u *units, sample []int, scatter
 }
 
 // lookUp looks up a photo. Without its class in the gallery, only strangers are looked up.
-func (s *set) lookUp(t *trial, u *units, q int, kind probeKind, means, values []float32, scatter float64) (e tried) {
-	own := int(s.of[q])
-	at := t.number[own]
-	e = tried{kind: kind, part: t.part, plain: t.plain, own: own}
-	count, square, to := slices.Clone(t.means.count), slices.Clone(t.means.square), slices.Clone(means)
+func (s *set) lookUp(t *trialGallery, u *units, q int, kind probeKind, means, values []float32, scatter float64) (e lookupResult) {
+	own := int(s.identityOf[q])
+	at := t.galleryClass[own]
+	e = lookupResult{kind: kind, part: t.part, plain: t.plain, class: own}
+	count, square, to := slices.Clone(t.means.count), slices.Clone(t.means.sumSquares), slices.Clone(means)
 	switch {
-	case kind == knownProbe && (at < 0 || t.in[q] && count[at] == 1):
+	case kind == knownProbe && (at < 0 || t.isMember[q] && count[at] == 1):
 		return e
-	case kind == knownProbe && t.in[q]: // the mean without the photo
-		withoutOne(at, to, count, square)
+	case kind == knownProbe && t.isMember[q]: // the mean without the photo
+		subtractOne(at, to, count, square)
 	case kind == strangerProbe && at >= 0:
 		count[at] = 0
 	case kind == outsideProbe:
 		for k, i := range t.class {
-			if u.of[i] == u.of[own] {
+			if u.unitOf[i] == u.unitOf[own] {
 				count[k] = 0
 			}
 		}
@@ -241,32 +241,32 @@ func (s *set) lookUp(t *trial, u *units, q int, kind probeKind, means, values []
 	if e.size == 0 {
 		return e
 	}
-	near, far := t.nearest(q, values, count)
-	if s.by == rank.Dot {
+	near, far := t.nearestByClass(q, values, count)
+	if s.distance == rank.Dot {
 		clear(near)
 		far = 0
 	}
 	of := &Score{Scatter: scatter}
-	e.rivals = of.rivals(to, count, square, near, far, -1)
+	e.rivals = of.nearestRivals(to, count, square, near, far, -1)
 	for k := range e.rivals {
 		e.rivals[k].class = t.class[e.rivals[k].class]
 	}
 	return e
 }
 
-// nearest returns the distance of the nearest item of the classes of the voting items, and that of the last of these.
-func (t *trial) nearest(q int, values []float32, count []float64) (near map[int]float64, far float64) {
-	top := make([]nearItem, 0, voters)
+// nearestByClass returns the distance of the nearest item of the classes of the voting items, and that of the last of these.
+func (t *trialGallery) nearestByClass(q int, values []float32, count []float64) (near map[int]float64, far float64) {
+	top := make([]nearItem, 0, maxVoters)
 	for k, d := range values {
-		if t.rows[k] != q && count[t.of[k]] > 0 {
-			top = withNear(top, nearItem{t.of[k], d})
+		if t.rows[k] != q && count[t.classOfRow[k]] > 0 {
+			top = insertNearest(top, nearItem{t.classOfRow[k], d})
 		}
 	}
-	return nearByClass(top)
+	return nearestByClass(top)
 }
 
 // chooseMix sets Mix and Shrink to those with the most right labels. Without distances to items only means count.
-func (s *Score) chooseMix(tries []tried, items bool) {
+func (s *Score) chooseMix(tries []lookupResult, items bool) {
 	mixes, best := []float64{1}, -1
 	if items {
 		mixes = []float64{0.5, 0.75, 0.25, 0.9, 0.1}
@@ -277,7 +277,7 @@ func (s *Score) chooseMix(tries []tried, items bool) {
 			right := 0
 			for k := range tries {
 				if t := &tries[k]; t.kind == knownProbe {
-					if of.sort(t.rivals); t.rivals[0].class == t.own {
+					if of.sortRivals(t.rivals); t.rivals[0].class == t.class {
 						right++
 					}
 				}
@@ -290,13 +290,13 @@ func (s *Score) chooseMix(tries []tried, items bool) {
 }
 
 // fit learns the weights and their reliability.
-func (s *Score) fit(tries []tried, classes int) {
-	kinds := weigh(tries)
+func (s *Score) fit(tries []lookupResult, classes int) {
+	kinds := setWeights(tries)
 	prior := 0.1 * float64(len(tries)) / float64(kinds*classes)
 	s.Weights = fitWeights(tries, prior)
 	said := make([]float64, len(tries))
 	for part := range foldCount {
-		var others []tried
+		var others []lookupResult
 		for k := range tries {
 			if s.SampleFold[tries[k].photo] != part {
 				others = append(others, tries[k])
@@ -306,15 +306,15 @@ func (s *Score) fit(tries []tried, classes int) {
 		s.Folds = append(s.Folds, w)
 		for k := range tries {
 			if s.SampleFold[tries[k].photo] == part {
-				said[k] = w.at(tries[k].terms)
+				said[k] = w.logOdds(tries[k].terms)
 			}
 		}
 	}
-	for part := range voteParts {
-		s.keepKnown(tries, said, part)
-		s.keepDrawn(tries, said, part)
+	for part := range galleryParts {
+		s.storeKnownQuantiles(tries, said, part)
+		s.storeStrangerScores(tries, said, part)
 		for of := strangerProbe; int(of) < kinds; of++ {
-			r := reliability(func(yield func(p, right, wrong float64)) {
+			r := computeReliability(func(yield func(p, right, wrong float64)) {
 				for k := range tries {
 					if e := &tries[k]; e.part == part && (e.kind == knownProbe || e.kind == of) {
 						right := 0.0
@@ -336,9 +336,9 @@ func (s *Score) fit(tries []tried, classes int) {
 	}
 }
 
-// weigh sets the weights of photos, and returns the number of their kinds.
-func weigh(tries []tried) (kinds int) {
-	var of [len(voteParts)][outsideProbe + 1]float64
+// setWeights sets the weights of photos, and returns the number of their kinds.
+func setWeights(tries []lookupResult) (kinds int) {
+	var of [len(galleryParts)][outsideProbe + 1]float64
 	for k := range tries {
 		of[tries[k].part][tries[k].kind]++
 		kinds = max(kinds, int(tries[k].kind)+1)
@@ -356,8 +356,8 @@ func weigh(tries []tried) (kinds int) {
 // knownQuantiles is the number of quantiles of the scores of known photos.
 const knownQuantiles = 100
 
-// keepKnown keeps the scores of known photos in galleries of a part of the classes.
-func (s *Score) keepKnown(tries []tried, said []float64, part int) {
+// storeKnownQuantiles keeps the scores of known photos in galleries of a part of the classes.
+func (s *Score) storeKnownQuantiles(tries []lookupResult, said []float64, part int) {
 	var scores []float64
 	size := 0.0
 	for k := range tries {
@@ -370,19 +370,19 @@ func (s *Score) keepKnown(tries []tried, said []float64, part int) {
 		return
 	}
 	slices.Sort(scores)
-	out := KnownScores{Classes: int(math.Round(math.Exp(size / float64(len(scores)))))}
+	out := KnownQuantiles{Classes: int(math.Round(math.Exp(size / float64(len(scores)))))}
 	for k := range knownQuantiles {
 		out.Scores = append(out.Scores, scores[k*len(scores)/knownQuantiles])
 	}
-	s.Known = append(s.Known, out)
+	s.KnownQuantiles = append(s.KnownQuantiles, out)
 }
 
 // sizeTerm is the term of the number of classes.
 const sizeTerm = len(weights{}) - 1
 
-// keepDrawn keeps the scores of strangers in galleries of a part of the classes.
-func (s *Score) keepDrawn(tries []tried, said []float64, part int) {
-	out := DrawnScores{Scores: make([][]float64, len(s.SampleClass))}
+// storeStrangerScores keeps the scores of strangers in galleries of a part of the classes.
+func (s *Score) storeStrangerScores(tries []lookupResult, said []float64, part int) {
+	out := StrangerScores{Scores: make([][]float64, len(s.SampleClass))}
 	size, n := 0.0, 0.0
 	for k := range tries {
 		t := &tries[k]
@@ -395,13 +395,13 @@ func (s *Score) keepDrawn(tries []tried, said []float64, part int) {
 	}
 	if n > 0 {
 		out.Classes = int(math.Round(math.Exp(size / n)))
-		s.Drawn = append(s.Drawn, out)
+		s.StrangerScores = append(s.StrangerScores, out)
 	}
 }
 
 // fitWeights fits a logistic regression by Newton's method, with a penalty on the squares of the weights of terms of
 // standard deviation 1.
-func fitWeights(tries []tried, penalty float64) (w weights) {
+func fitWeights(tries []lookupResult, penalty float64) (w weights) {
 	const n = len(w)
 	penalties := [n]float64{1e-3}
 	for a := 1; a < n; a++ {
@@ -422,7 +422,7 @@ func fitWeights(tries []tried, penalty float64) (w weights) {
 		}
 		for k := range tries {
 			e := &tries[k]
-			p := logistic(w.at(e.terms))
+			p := logistic(w.logOdds(e.terms))
 			r, v := -p, e.weight*p*(1-p)
 			if e.right {
 				r = 1 - p

@@ -8,9 +8,9 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// inGroups draws classes as shops have them: look-alikes come in groups, of one class or of
+// drawClassesInGroups draws classes as shops have them: look-alikes come in groups, of one class or of
 // many, some groups closer than others, and classes have a few photos or dozens.
-func inGroups(seed uint64, classes, dim int) (*matrix.Dense, []int64) {
+func drawClassesInGroups(seed uint64, classes, dim int) (*matrix.Dense, []int64) {
 	rng := rand.New(rand.NewPCG(seed, 98))
 	var rows [][]float64
 	var labels []int64
@@ -53,14 +53,14 @@ func TestPromiseOfGroups(t *testing.T) {
 	var cases, broken, openCases, openBroken int
 	var match, known float64
 	for seed := range uint64(seeds) {
-		x, labels := inGroups(seed, classes, 8)
-		got, err := Try(t.Context(), x, labels, Ask{FMR: []float64{1e-2, 2e-3}, FPIR: []float64{0.1},
+		x, labels := drawClassesInGroups(seed, classes, 8)
+		got, err := Validate(t.Context(), x, labels, ValidationOptions{FMR: []float64{1e-2, 2e-3}, FPIR: []float64{0.1},
 			Galleries: []int{10, 35}}, Options{Seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range got.Matches {
-			if m.Refused != "" {
+			if m.RefusalReason != "" {
 				continue // too few classes of too different sizes
 			}
 			cases++
@@ -69,8 +69,8 @@ func TestPromiseOfGroups(t *testing.T) {
 				broken++
 			}
 		}
-		for _, o := range got.Opens {
-			if o.Refused != "" {
+		for _, o := range got.OpenSets {
+			if o.RefusalReason != "" {
 				continue
 			}
 			openCases++

@@ -10,8 +10,8 @@ import (
 // Gallery describes the items among which a photo is searched.
 type Gallery struct {
 	Classes, Items int
-	// Fewest is the least number of items of a class, or 0 if it is unknown.
-	Fewest int
+	// MinItems is the least number of items of a class, or 0 if it is unknown.
+	MinItems int
 	// Photos returns the number of items of a class. Nil means Items / Classes for every class.
 	Photos func(label string) int
 	// Share is the share of pairs of items that are of one class, including pairs of an item with
@@ -22,8 +22,8 @@ type Gallery struct {
 	Spread Spread
 	// Means and Tryout are needed for decisions by a calibration on classes that training did not see. A Sampler
 	// measures them.
-	Means  *Means
-	Tryout *Tryout
+	Means         *Means
+	StrangerTrial *StrangerTrial
 }
 
 // NewGallery returns the Gallery of items with the given labels.
@@ -32,16 +32,16 @@ func NewGallery(labels []string) Gallery {
 	for _, l := range labels {
 		count[l]++
 	}
-	return Counted(count)
+	return NewGalleryFromCounts(count)
 }
 
-// Counted is NewGallery for counted labels. count has the number of items of each label, and is kept.
-func Counted(count map[string]int) Gallery {
+// NewGalleryFromCounts is NewGallery for counted labels. count has the number of items of each label, and is kept.
+func NewGalleryFromCounts(count map[string]int) Gallery {
 	g := Gallery{Classes: len(count), Photos: func(l string) int { return count[l] }}
 	var squares uint64 // integers, whose sum does not depend on the order
 	for _, n := range count {
-		if g.Fewest == 0 || n < g.Fewest {
-			g.Fewest = n
+		if g.MinItems == 0 || n < g.MinItems {
+			g.MinItems = n
 		}
 		g.Items += n
 		squares += uint64(n) * uint64(n)
@@ -61,7 +61,7 @@ func (g Gallery) Prior(known float64) float64 {
 	return known / float64(max(1, g.Classes))
 }
 
-func (g Gallery) photos(label string) int {
+func (g Gallery) numPhotos(label string) int {
 	if g.Photos != nil {
 		return g.Photos(label)
 	}
@@ -113,11 +113,11 @@ type Decision struct {
 	RunnerUpProbability float64 `json:"runner_up_probability,omitempty"`
 	// Unknown means that a stranger cannot be excluded.
 	Unknown bool `json:"unknown"`
-	// Needed is the least probability of a label that is not unknown. It is 0 in a closed set, where every photo gets
+	// NeededProbability is the least probability of a label that is not unknown. It is 0 in a closed set, where every photo gets
 	// a label, and with a gate. Score is the log-odds of the likeliest class at even odds of a stranger, the median if
 	// there are several photos.
-	Needed float64 `json:"needed,omitzero"`
-	Score  float64 `json:"-"`
+	NeededProbability float64 `json:"needed,omitzero"`
+	Score             float64 `json:"-"`
 	// Nearest is the distance of the nearest item, or for several photos the median of these
 	// distances. Within is the threshold of a gate for it, else 0.
 	Nearest float64 `json:"nearest"`
@@ -129,26 +129,26 @@ type Decision struct {
 
 // Decider decides about photos that are searched in one gallery. It is safe for concurrent use.
 type Decider struct {
-	c       *Calibration
-	g       Gallery
-	opt     IdentifyOptions
-	unknown [2]Threshold // for one photo, and for several
-	several error        // error of the threshold for several photos
-	cover   [2]float64   // distance of coverage for one photo, and for several
-	within  [2]map[int]float64
-	reach   float64
-	byClass int // classes of Gallery.Spread with enough items for one photo
+	c            *Calibration
+	g            Gallery
+	opt          IdentifyOptions
+	unknown      [2]Threshold // for one photo, and for several
+	severalErr   error        // error of the threshold for several photos
+	coverage     [2]float64   // distance of coverage for one photo, and for several
+	within       [2]map[int]float64
+	searchRadius float64
+	numOwnSpread int // classes of Gallery.Spread with enough items for one photo
 	// curve and vote turn distances and shares of the vote into probabilities, among known classes.
-	curve         Curve
-	vote          Vote
-	strangers     float64 // log-odds of no stranger
-	standing      *standing
-	known, closed bool // see Known and Closed
+	curve             Curve
+	vote              Vote
+	strangers         float64 // log-odds of no stranger
+	strangerRates     *strangerRates
+	isKnown, isClosed bool // see Known and Closed
 }
 
 // Decider returns a Decider for a gallery. It returns the errors of Unknown and Cover.
 func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) {
-	if c.Basis(g, opt) != ByNew {
+	if c.Basis(g, opt) != OpenSetBasis {
 		return c.knownDecider(g, opt)
 	}
 	opt.FPIR = cmp.Or(opt.FPIR, DefaultFPIR)
@@ -160,31 +160,31 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 		return nil, fmt.Errorf("the calibration was made by an earlier version, which did not keep photos to try " +
 			"galleries with: make it again with kindred calibrate")
 	}
-	if g.Means == nil || g.Tryout == nil || g.Means.classes() == 0 {
+	if g.Means == nil || g.StrangerTrial == nil || g.Means.numClasses() == 0 {
 		return nil, fmt.Errorf("a gallery of %d items in %d classes without measures: nobody can be known from it",
 			g.Items, g.Classes)
 	}
 	d := &Decider{c: c, g: g, opt: opt, strangers: -logit(opt.Strangers),
-		standing: newStanding(c.Score, g.Tryout, g.Means.classes())}
+		strangerRates: newStrangerRates(c.Score, g.StrangerTrial, g.Means.numClasses())}
 	var err error
-	if d.unknown[0], err = d.At(opt.FPIR, 1); err != nil {
+	if d.unknown[0], err = d.ThresholdAt(opt.FPIR, 1); err != nil {
 		return nil, err
 	}
-	d.unknown[1], d.several = d.At(opt.FPIR, 2)
+	d.unknown[1], d.severalErr = d.ThresholdAt(opt.FPIR, 2)
 	if opt.Coverage == 0 {
-		d.reach = math.Inf(-1)
+		d.searchRadius = math.Inf(-1)
 		return d, nil
 	}
-	d.cover = [2]float64{opt.Coverage, (1 + opt.Coverage) / 2}
+	d.coverage = [2]float64{opt.Coverage, (1 + opt.Coverage) / 2}
 	for k := range d.within {
 		d.within[k] = make(map[int]float64)
-		if k == 1 && d.several != nil {
+		if k == 1 && d.severalErr != nil {
 			continue
 		}
-		for _, o := range c.Own {
-			v, err := c.Cover(d.cover[k], o.Photos)
+		for _, o := range c.ClassRates {
+			v, err := c.CoverageDistance(d.coverage[k], o.Photos)
 			if err != nil && o.Photos == 1 && k == 1 {
-				d.several = err
+				d.severalErr = err
 			}
 			if err != nil {
 				break
@@ -192,29 +192,29 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 			d.within[k][o.Photos] = v
 		}
 	}
-	if _, err := c.Cover(opt.Coverage, 1); err != nil {
+	if _, err := c.CoverageDistance(opt.Coverage, 1); err != nil {
 		return nil, err
 	}
-	d.measureReach()
+	d.computeSearchRadius()
 	return d, nil
 }
 
-// ByClass returns the number of classes for which sets use the class's own items. The others use the calibration.
-func (d *Decider) ByClass() int { return d.byClass }
+// NumOwnSpread returns the number of classes for which sets use the class's own items. The others use the calibration.
+func (d *Decider) NumOwnSpread() int { return d.numOwnSpread }
 
-// Reach returns the distance up to which Decide needs all neighbours, for sets; -Inf without coverage.
+// SearchRadius returns the distance up to which Decide needs all neighbours, for sets; -Inf without coverage.
 // Beyond it the nearest items of a gallery are enough.
-func (d *Decider) Reach() float64 { return d.reach }
+func (d *Decider) SearchRadius() float64 { return d.searchRadius }
 
-func (d *Decider) measureReach() {
+func (d *Decider) computeSearchRadius() {
 	far := math.Inf(-1)
 	for several := range d.within {
-		if several == 1 && d.several != nil {
+		if several == 1 && d.severalErr != nil {
 			break
 		}
 		fewest := 0 // the least number of photos with known distances
-		for _, o := range d.c.Own {
-			if o.Photos <= max(1, d.g.Fewest) {
+		for _, o := range d.c.ClassRates {
+			if o.Photos <= max(1, d.g.MinItems) {
 				fewest = o.Photos
 			}
 		}
@@ -224,30 +224,30 @@ func (d *Decider) measureReach() {
 			}
 		}
 		for l := range d.g.Spread {
-			if v, ok := d.g.Spread.Within(l, d.cover[several]); ok {
+			if v, ok := d.g.Spread.CoverageDistance(l, d.coverage[several]); ok {
 				far = max(far, v)
 				if several == 0 {
-					d.byClass++
+					d.numOwnSpread++
 				}
 			}
 		}
 	}
-	d.reach = far
+	d.searchRadius = far
 }
 
-// Voters returns the number of nearest items that count.
-func (d *Decider) Voters() int { return voters }
+// NumVoters returns the number of nearest items that count.
+func (d *Decider) NumVoters() int { return maxVoters }
 
-// Weights returns the shares of neighbours, nearest first, in the vote about a photo among known classes. All add up
+// VoteWeights returns the shares of neighbours, nearest first, in the vote about a photo among known classes. All add up
 // to 1. Neighbours after the first Voters have no share. The share of a label is the sum over its neighbours. Decide
 // turns it into a probability by the calibration. It is nil for other classes, which do not vote.
-func (d *Decider) Weights(near []Neighbour) []float64 {
-	if !d.known {
+func (d *Decider) VoteWeights(near []Neighbour) []float64 {
+	if !d.isKnown {
 		return nil
 	}
-	voting := near[:min(voters, len(near))]
-	_, odds, items := d.votesOf(voting)
-	each, all := evidence(odds, items, d.g.Classes, 0)
+	voting := near[:min(maxVoters, len(near))]
+	_, odds, items := d.neighbourVotes(voting)
+	each, all := likelihoodRatios(odds, items, d.g.Classes, 0)
 	weights := make([]float64, len(near))
 	for k, v := range each {
 		if all > 0 {
@@ -257,37 +257,37 @@ func (d *Decider) Weights(near []Neighbour) []float64 {
 	return weights
 }
 
-// votesOf returns the classes, log-odds and numbers of items of the class of neighbours.
-func (d *Decider) votesOf(near []Neighbour) (class []string, odds, items []float64) {
+// neighbourVotes returns the classes, log-odds and numbers of items of the class of neighbours.
+func (d *Decider) neighbourVotes(near []Neighbour) (class []string, odds, items []float64) {
 	for _, n := range near {
-		class, odds = append(class, n.Label), append(odds, d.curve.At(n.Distance))
-		items = append(items, float64(d.g.photos(n.Label)))
+		class, odds = append(class, n.Label), append(odds, d.curve.LogOddsAt(n.Distance))
+		items = append(items, float64(d.g.numPhotos(n.Label)))
 	}
 	return class, odds, items
 }
 
-// Unknown returns the threshold by which Decide recognises that one photo, or several of one thing, are
+// UnknownThreshold returns the threshold by which Decide recognises that one photo, or several of one thing, are
 // of no class of the gallery. Several photos use half of the rate. The error is that of
-// Calibration.Unknown, and Decide returns the same error.
-func (d *Decider) Unknown(photos int) (Threshold, error) {
+// Calibration.UnknownThreshold, and Decide returns the same error.
+func (d *Decider) UnknownThreshold(photos int) (Threshold, error) {
 	if photos > 1 {
-		return d.unknown[1], d.several
+		return d.unknown[1], d.severalErr
 	}
 	return d.unknown[0], nil
 }
 
-// reaches returns the distance within which a class's own photos are, by its own items or else by the
+// classRadius returns the distance within which a class's own photos are, by its own items or else by the
 // classes of the calibration.
-func (d *Decider) reaches(label string, several int) float64 {
-	if d.known {
+func (d *Decider) classRadius(label string, several int) float64 {
+	if d.isKnown {
 		return d.within[several][1]
 	}
-	if v, ok := d.g.Spread.Within(label, d.cover[several]); ok {
+	if v, ok := d.g.Spread.CoverageDistance(label, d.coverage[several]); ok {
 		return v
 	}
-	photos := d.g.photos(label)
-	for k := len(d.c.Own) - 1; k >= 0; k-- {
-		if v, ok := d.within[several][d.c.Own[k].Photos]; ok && d.c.Own[k].Photos <= photos {
+	photos := d.g.numPhotos(label)
+	for k := len(d.c.ClassRates) - 1; k >= 0; k-- {
+		if v, ok := d.within[several][d.c.ClassRates[k].Photos]; ok && d.c.ClassRates[k].Photos <= photos {
 			return v
 		}
 	}
@@ -305,20 +305,20 @@ func (d *Decider) Decide(photos []Photo) (Decision, error) {
 	}
 	several := 0
 	if len(photos) > 1 {
-		if d.several != nil {
-			return out, fmt.Errorf("several photos: %w", d.several)
+		if d.severalErr != nil {
+			return out, fmt.Errorf("several photos: %w", d.severalErr)
 		}
 		several = 1
 	}
-	t := opinions{at: make(map[string]int)}
+	t := voteTotals{index: make(map[string]int)}
 	var nearest []float64
 	for i := range photos {
 		p := &photos[i]
 		if err := p.check(); err != nil {
 			return out, err
 		}
-		nearest = append(nearest, p.Near[0].Distance)
-		if err := d.ask(p, &t, float64(len(photos))); err != nil {
+		nearest = append(nearest, p.Neighbours[0].Distance)
+		if err := d.addVotes(p, &t, float64(len(photos))); err != nil {
 			return out, err
 		}
 	}
@@ -327,7 +327,7 @@ func (d *Decider) Decide(photos []Photo) (Decision, error) {
 	if len(all) > 1 {
 		out.RunnerUp, out.RunnerUpProbability = all[1].class, min(all[1].share, 1-out.Probability)
 	}
-	if d.known {
+	if d.isKnown {
 		out.Probability = d.vote.probability(all[0].share)
 		if len(all) > 1 {
 			out.RunnerUpProbability = min(d.vote.probability(all[1].share), 1-out.Probability)
@@ -336,78 +336,78 @@ func (d *Decider) Decide(photos []Photo) (Decision, error) {
 	slices.Sort(nearest)
 	out.Nearest = nearest[(len(nearest)-1)/2] // half or more are within this distance
 	switch at := d.unknown[several]; {
-	case d.closed:
-	case d.known:
+	case d.isClosed:
+	case d.isKnown:
 		out.Within = at.Distance
-		out.Unknown = !d.Names(at, out.Nearest, 0)
+		out.Unknown = !d.AcceptsLabel(at, out.Nearest, 0)
 	default:
 		slices.Sort(t.scores)
 		out.Score = t.scores[len(t.scores)/2] // half or more reach it
-		out.Needed = d.Needed(at)
-		out.Unknown = !d.Names(at, out.Nearest, out.Score)
+		out.NeededProbability = d.NeededProbability(at)
+		out.Unknown = !d.AcceptsLabel(at, out.Nearest, out.Score)
 	}
 	if d.opt.Coverage > 0 {
-		out.Set = d.set(photos, several, all)
+		out.Set = d.labelSet(photos, several, all)
 	}
 	return out, nil
 }
 
-// Needed returns the probability that a label needs at a threshold; 0 for known classes.
-func (d *Decider) Needed(t Threshold) float64 {
-	if d.known {
+// NeededProbability returns the probability that a label needs at a threshold; 0 for known classes.
+func (d *Decider) NeededProbability(t Threshold) float64 {
+	if d.isKnown {
 		return 0
 	}
 	return logistic(t.Score + d.strangers)
 }
 
-// Names reports whether a decision with a distance of the nearest item and a score is a label at a threshold.
-func (d *Decider) Names(t Threshold, nearest, score float64) bool {
-	if d.known {
+// AcceptsLabel reports whether a decision with a distance of the nearest item and a score is a label at a threshold.
+func (d *Decider) AcceptsLabel(t Threshold, nearest, score float64) bool {
+	if d.isKnown {
 		return nearest <= t.Distance
 	}
 	return score >= t.Score
 }
 
-// opinions sums the probabilities of classes, or among known classes the shares of the vote, over photos.
-type opinions struct {
-	all    []voted[string]
-	at     map[string]int
-	scores []float64 // of the likeliest class of each photo
+// voteTotals sums the probabilities of classes, or among known classes the shares of the vote, over photos.
+type voteTotals struct {
+	classes []classVote[string]
+	index   map[string]int
+	scores  []float64 // of the likeliest class of each photo
 }
 
-func (t *opinions) add(class string, share float64) {
-	i, ok := t.at[class]
+func (t *voteTotals) add(class string, share float64) {
+	i, ok := t.index[class]
 	if !ok {
-		i = len(t.all)
-		t.at[class] = i
-		t.all = append(t.all, voted[string]{class: class})
+		i = len(t.classes)
+		t.index[class] = i
+		t.classes = append(t.classes, classVote[string]{class: class})
 	}
-	t.all[i].share += share
+	t.classes[i].share += share
 }
 
-func (t *opinions) sorted() []voted[string] {
-	slices.SortStableFunc(t.all, func(a, b voted[string]) int { return cmp.Compare(b.share, a.share) })
-	return t.all
+func (t *voteTotals) sorted() []classVote[string] {
+	slices.SortStableFunc(t.classes, func(a, b classVote[string]) int { return cmp.Compare(b.share, a.share) })
+	return t.classes
 }
 
 // check returns an error for a photo without neighbours in order.
 func (p *Photo) check() error {
-	if len(p.Near) == 0 {
+	if len(p.Neighbours) == 0 {
 		return fmt.Errorf("a photo without neighbours: the gallery has no other items")
 	}
-	for k, n := range p.Near {
-		if math.IsNaN(n.Distance) || k > 0 && n.Distance < p.Near[k-1].Distance {
+	for k, n := range p.Neighbours {
+		if math.IsNaN(n.Distance) || k > 0 && n.Distance < p.Neighbours[k-1].Distance {
 			return fmt.Errorf("the neighbours are not in the order of their distances")
 		}
 	}
 	return nil
 }
 
-// ask adds what one of n photos says.
-func (d *Decider) ask(p *Photo, t *opinions, n float64) error {
-	if d.known {
-		class, odds, items := d.votesOf(p.Near[:min(voters, len(p.Near))])
-		for _, v := range votes(class, odds, items, d.g.Classes, 0) {
+// addVotes adds what one of n photos says.
+func (d *Decider) addVotes(p *Photo, t *voteTotals, n float64) error {
+	if d.isKnown {
+		class, odds, items := d.neighbourVotes(p.Neighbours[:min(maxVoters, len(p.Neighbours))])
+		for _, v := range countVotes(class, odds, items, d.g.Classes, 0) {
 			t.add(v.class, v.share/n)
 		}
 		return nil
@@ -415,7 +415,7 @@ func (d *Decider) ask(p *Photo, t *opinions, n float64) error {
 	if len(p.Vector) != d.g.Means.dim {
 		return fmt.Errorf("a photo of %d numbers in a gallery of %d", len(p.Vector), d.g.Means.dim)
 	}
-	of := d.c.Score.judge(d.g.Means, p)
+	of := d.c.Score.rankCandidates(d.g.Means, p)
 	if len(of) == 0 {
 		return fmt.Errorf("the gallery has no items with a label besides the photo")
 	}
@@ -429,14 +429,14 @@ func (d *Decider) ask(p *Photo, t *opinions, n float64) error {
 	return nil
 }
 
-// set returns the classes that are near enough to be the right one.
-func (d *Decider) set(photos []Photo, several int, all []voted[string]) []string {
+// labelSet returns the classes that are near enough to be the right one.
+func (d *Decider) labelSet(photos []Photo, several int, all []classVote[string]) []string {
 	count := make(map[string]int)
 	var labels []string
 	for i := range photos {
 		seen := make(map[string]bool)
-		for _, n := range photos[i].Near {
-			if seen[n.Label] || n.Distance > d.reaches(n.Label, several) {
+		for _, n := range photos[i].Neighbours {
+			if seen[n.Label] || n.Distance > d.classRadius(n.Label, several) {
 				continue
 			}
 			seen[n.Label] = true

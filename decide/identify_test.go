@@ -11,11 +11,11 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// lookedUp is the neighbours of a row among others, by a loop.
-func lookedUp(x *matrix.Dense, labels []string, q int, gallery []int) (near []Neighbour) {
+// nearestByLoop is the neighbours of a row among others, by a loop.
+func nearestByLoop(x *matrix.Dense, labels []string, q int, gallery []int) (near []Neighbour) {
 	for _, i := range gallery {
 		if i != q {
-			near = append(near, Neighbour{labels[i], distance(0, x.Row(q), x.Row(i))})
+			near = append(near, Neighbour{labels[i], rowDistance(0, x.Row(q), x.Row(i))})
 		}
 	}
 	slices.SortStableFunc(near, func(a, b Neighbour) int {
@@ -30,7 +30,7 @@ func lookedUp(x *matrix.Dense, labels []string, q int, gallery []int) (near []Ne
 // TestIdentify calibrates on classes, and identifies photos of others, one and three at
 // a time, of which half have their class in the gallery.
 func TestIdentify(t *testing.T) {
-	x, numbers := clusters(11, 160, 8, 8)
+	x, numbers := drawClusters(11, 160, 8, 8)
 	c, err := Calibrate(t.Context(), x.RowRange(0, 640), numbers[:640], Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestIdentify(t *testing.T) {
 	if g.Classes != 40 || g.Items != 200 || math.Abs(g.Share-1.0/40) > 1e-12 {
 		t.Fatalf("%+v", g)
 	}
-	g, err = MeasuredGallery(t.Context(), c, taken(x, gallery), names, rank.Euclidean)
+	g, err = MeasureGallery(t.Context(), c, copyRows(x, gallery), names, rank.Euclidean)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestIdentify(t *testing.T) {
 			for p := 5; p < 8; p += several {
 				var photos []Photo
 				for k := range several {
-					photos = append(photos, Photo{Vector: x.Row(i + p + k), Near: lookedUp(x, labels, i+p+k, gallery)})
+					photos = append(photos, Photo{Vector: x.Row(i + p + k), Neighbours: nearestByLoop(x, labels, i+p+k, gallery)})
 				}
 				got, err := d.Decide(photos)
 				if err != nil {
@@ -96,7 +96,7 @@ func TestIdentify(t *testing.T) {
 }
 
 func TestDecide(t *testing.T) {
-	x, labels := clusters(4, 60, 6, 6)
+	x, labels := drawClusters(4, 60, 6, 6)
 	c, err := Calibrate(t.Context(), x.RowRange(0, 240), labels[:240], Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestDecide(t *testing.T) {
 	for i := range items.Rows {
 		rows[i], names = i, append(names, string(rune('a'+i/6)))
 	}
-	g, err := MeasuredGallery(t.Context(), c, items, names, rank.Euclidean)
+	g, err := MeasureGallery(t.Context(), c, items, names, rank.Euclidean)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,8 +115,8 @@ func TestDecide(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := []Member{{"b", items.Row(7)}}
-	got, err := d.Decide([]Photo{{items.Row(7), lookedUp(items, names, 7, rows), own}})
-	if err != nil || got.Label != "b" || got.Unknown || got.Set != nil || got.Probability < got.Needed {
+	got, err := d.Decide([]Photo{{items.Row(7), nearestByLoop(items, names, 7, rows), own}})
+	if err != nil || got.Label != "b" || got.Unknown || got.Set != nil || got.Probability < got.NeededProbability {
 		t.Errorf("%v: %+v", err, got)
 	}
 	if got.Probability+got.RunnerUpProbability > 1 {
@@ -131,8 +131,8 @@ func TestDecide(t *testing.T) {
 		t.Errorf("%v: %+v", err, away)
 	}
 	v := items.Row(0)
-	for _, photos := range [][]Photo{nil, {{Vector: v}}, {{Vector: v, Near: []Neighbour{{"a", 2}, {"b", 1}}}},
-		{{Vector: v, Near: []Neighbour{{"a", math.NaN()}}}}, {{Vector: v[1:], Near: []Neighbour{{"a", 1}}}}} {
+	for _, photos := range [][]Photo{nil, {{Vector: v}}, {{Vector: v, Neighbours: []Neighbour{{"a", 2}, {"b", 1}}}},
+		{{Vector: v, Neighbours: []Neighbour{{"a", math.NaN()}}}}, {{Vector: v[1:], Neighbours: []Neighbour{{"a", 1}}}}} {
 		if _, err := d.Decide(photos); err == nil {
 			t.Errorf("%v is decided about", photos)
 		}
@@ -161,7 +161,7 @@ func TestEstimate(t *testing.T) {
 	s := drawnGroups(3, 260, 1, 0, 0)
 	n := s.first[100]
 	var of []int64
-	for _, i := range s.of[:n] {
+	for _, i := range s.identityOf[:n] {
 		of = append(of, int64(i))
 	}
 	c, err := Calibrate(t.Context(), s.x.RowRange(0, n), of, Options{})
@@ -171,13 +171,13 @@ func TestEstimate(t *testing.T) {
 	var names []string
 	rows := []int{}
 	for q := n; q < s.first[120]; q++ {
-		rows, names = append(rows, q), append(names, fmt.Sprint(s.of[q]))
+		rows, names = append(rows, q), append(names, fmt.Sprint(s.identityOf[q]))
 	}
 	labels := make([]string, s.x.Rows)
 	for k, q := range rows {
 		labels[q] = names[k]
 	}
-	g, err := MeasuredGallery(t.Context(), c, taken(s.x, rows), names, rank.Euclidean)
+	g, err := MeasureGallery(t.Context(), c, copyRows(s.x, rows), names, rank.Euclidean)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestEstimate(t *testing.T) {
 			t.Fatal(err)
 		}
 		for q := s.first[120]; q < s.x.Rows; q++ {
-			got, err := d.Decide([]Photo{{Vector: s.x.Row(q), Near: lookedUp(s.x, labels, q, rows)}})
+			got, err := d.Decide([]Photo{{Vector: s.x.Row(q), Neighbours: nearestByLoop(s.x, labels, q, rows)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,7 +197,7 @@ func TestEstimate(t *testing.T) {
 				in[k] += 1 / float64(s.x.Rows-s.first[120])
 			}
 		}
-		at, err := d.Unknown(1)
+		at, err := d.UnknownThreshold(1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func TestEstimate(t *testing.T) {
 
 // TestSameFallsWithGalleries: the same distance says less among more classes.
 func TestSameFallsWithGalleries(t *testing.T) {
-	x, labels := clusters(4, 40, 6, 6)
+	x, labels := drawClusters(4, 40, 6, 6)
 	c, err := Calibrate(t.Context(), x, labels, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -219,8 +219,8 @@ func TestSameFallsWithGalleries(t *testing.T) {
 	last, at := 1.0, math.Inf(1)
 	for _, classes := range []int{2, 20, 200, 2000, 200_000} {
 		g := Gallery{Classes: classes, Items: 6 * classes}
-		p := c.Same(c.Distances[20], g.Prior(1))
-		th, err := c.Unknown(0.2, g)
+		p := c.MatchProbability(c.Distances[20], g.Prior(1))
+		th, err := c.UnknownThreshold(0.2, g)
 		if p >= last || err == nil && th.Distance > at {
 			t.Errorf("%d classes: %v after %v, %v after %v", classes, p, last, th.Distance, at)
 		}
@@ -230,11 +230,11 @@ func TestSameFallsWithGalleries(t *testing.T) {
 		}
 	}
 	for i := 1; i < len(c.Distances); i++ {
-		if c.Same(c.Distances[i], 0.5) > c.Same(c.Distances[i-1], 0.5) {
+		if c.MatchProbability(c.Distances[i], 0.5) > c.MatchProbability(c.Distances[i-1], 0.5) {
 			t.Fatal("the probability rises with the distance")
 		}
 	}
-	if c.Same(1, 0) != 0 || c.Same(1, 1) != 1 {
+	if c.MatchProbability(1, 0) != 0 || c.MatchProbability(1, 1) != 1 {
 		t.Error("certain priors")
 	}
 }
@@ -245,14 +245,14 @@ func TestVote(t *testing.T) {
 	if v.A != 0 || v.B != 1 {
 		t.Errorf("%+v", v)
 	}
-	var sure []probe
+	var sure []voteProbe
 	for i := range 200 {
-		sure = append(sure, probe{odds: float64(i%2)*10 - 5, right: i%2 == 1})
+		sure = append(sure, voteProbe{odds: float64(i%2)*10 - 5, right: i%2 == 1})
 	}
 	if v = fitVote(sure); !(v.B > 0.5 && v.B < 100) || math.Abs(v.A) > 1 {
 		t.Errorf("%+v", v)
 	}
-	w := votes([]string{"a", "b", "a"}, []float64{1, 1, 0}, []float64{5, 5, 5}, 2, 0.5)
+	w := countVotes([]string{"a", "b", "a"}, []float64{1, 1, 0}, []float64{5, 5, 5}, 2, 0.5)
 	if w[0].class != "a" || len(w) != 2 || w[0].share+w[1].share >= 1 {
 		t.Errorf("%v", w)
 	}
@@ -264,7 +264,7 @@ func TestVoteBySize(t *testing.T) {
 	for range 31 {
 		class, odds, items = append(class, "large"), append(odds, 1.9), append(items, 300)
 	}
-	if w := votes(class, odds, items, 2, 0); w[0].class != "small" {
+	if w := countVotes(class, odds, items, 2, 0); w[0].class != "small" {
 		t.Errorf("%v", w)
 	}
 }
@@ -272,8 +272,8 @@ func TestVoteBySize(t *testing.T) {
 // TestWeights: the weights of neighbours are all of the vote, those of a label are its share, and what lies behind the
 // voters has none.
 func TestWeights(t *testing.T) {
-	all := clouds(0, 4, 20, 1)
-	photos, items := Labelled{X: all.X.RowRange(0, 40), Labels: all.Labels[:40]}, all
+	all := drawClouds(0, 4, 20, 1)
+	photos, items := LabelledEmbeddings{X: all.X.RowRange(0, 40), Labels: all.Labels[:40]}, all
 	c, err := CalibrateClosed(t.Context(), photos, items, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -287,10 +287,10 @@ func TestWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near := lookedUp(items.X, labels, 3, gallery)
-	weights := d.Weights(near)
+	near := nearestByLoop(items.X, labels, 3, gallery)
+	weights := d.VoteWeights(near)
 	sum, won := 0.0, 0.0
-	got, err := d.Decide([]Photo{{Near: near}})
+	got, err := d.Decide([]Photo{{Neighbours: near}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func TestWeights(t *testing.T) {
 		if near[k].Label == got.Label {
 			won += w
 		}
-		if k >= d.Voters() && w != 0 {
+		if k >= d.NumVoters() && w != 0 {
 			t.Errorf("neighbour %d weighs %v", k, w)
 		}
 	}

@@ -12,18 +12,18 @@ import (
 // Means has the mean of the items of each class of a gallery. Items without a label are ignored. With the cosine
 // distance every item is scaled to length 1 before.
 type Means struct {
-	by     rank.Distance
-	dim    int
-	labels []string
-	number map[string]int // number of each label
-	count  []float64      // number of items of each class
-	square []float64      // sum of the squared distances of the items of a class to its mean
-	rows   []float32      // means, one after the other
+	distance   rank.Distance
+	dim        int
+	labels     []string
+	index      map[string]int // number of each label
+	count      []float64      // number of items of each class
+	sumSquares []float64      // sum of the squared distances of the items of a class to its mean
+	rows       []float32      // means, one after the other
 }
 
 // NewMeans returns the means of no items of dim numbers.
 func NewMeans(dim int, by rank.Distance) *Means {
-	return &Means{by: by, dim: dim, number: make(map[string]int)}
+	return &Means{distance: by, dim: dim, index: make(map[string]int)}
 }
 
 // Add adds an item. It is an error if the vector has another length or, with the cosine distance, only zeros.
@@ -34,17 +34,17 @@ func (m *Means) Add(label string, vector []float32) error {
 	if label == "" {
 		return nil
 	}
-	i, ok := m.number[label]
+	i, ok := m.index[label]
 	if !ok {
 		i = len(m.labels)
-		m.number[label] = i
-		m.labels, m.count, m.square = append(m.labels, label), append(m.count, 0), append(m.square, 0)
+		m.index[label] = i
+		m.labels, m.count, m.sumSquares = append(m.labels, label), append(m.count, 0), append(m.sumSquares, 0)
 		m.rows = append(m.rows, make([]float32, m.dim)...)
 	}
 	m.count[i]++
 	scale := 1.0
-	if m.by == rank.Cosine {
-		if scale = 1 / lengthOf(vector); math.IsInf(scale, 0) {
+	if m.distance == rank.Cosine {
+		if scale = 1 / norm(vector); math.IsInf(scale, 0) {
 			return fmt.Errorf("an item is all zeros: it has no direction, and no cosine")
 		}
 	}
@@ -52,12 +52,12 @@ func (m *Means) Add(label string, vector []float32) error {
 	for k, v := range vector { // Welford 1962
 		off := scale*float64(v) - float64(mean[k])
 		mean[k] += float32(off / n)
-		m.square[i] += off * off * (n - 1) / n
+		m.sumSquares[i] += off * off * (n - 1) / n
 	}
 	return nil
 }
 
-func lengthOf(v []float32) float64 {
+func norm(v []float32) float64 {
 	var sum float64
 	for _, x := range v {
 		sum += float64(x) * float64(x)
@@ -65,26 +65,26 @@ func lengthOf(v []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// classes returns the number of classes.
-func (m *Means) classes() int { return len(m.labels) }
+// numClasses returns the number of classes.
+func (m *Means) numClasses() int { return len(m.labels) }
 
-// distances returns the squared distances of each row of x to each mean.
-func (m *Means) distances(x *matrix.Dense) *matrix.Dense {
-	out := matrix.New(x.Rows, m.classes())
-	matrix.SquaredDistances(x, matrix.FromSlice(m.classes(), m.dim, m.rows), out)
+// squaredDistances returns the squared distances of each row of x to each mean.
+func (m *Means) squaredDistances(x *matrix.Dense) *matrix.Dense {
+	out := matrix.New(x.Rows, m.numClasses())
+	matrix.SquaredDistances(x, matrix.FromSlice(m.numClasses(), m.dim, m.rows), out)
 	return out
 }
 
-// without returns the counts and squares of the classes without some items. The squared distances of photo x to the
+// statsWithout returns the counts and squares of the classes without some items. The squared distances of photo x to the
 // means are changed accordingly.
-func (m *Means) without(items []Member, x []float32, distances []float32) (count, square []float64) {
+func (m *Means) statsWithout(items []Member, x []float32, distances []float32) (count, square []float64) {
 	if len(items) == 0 {
-		return m.count, m.square
+		return m.count, m.sumSquares
 	}
-	count, square = slices.Clone(m.count), slices.Clone(m.square)
+	count, square = slices.Clone(m.count), slices.Clone(m.sumSquares)
 	sums := make(map[int][]float64) // of the items of a class that stay
 	for _, e := range items {
-		i, ok := m.number[e.Label]
+		i, ok := m.index[e.Label]
 		if !ok || count[i] == 0 || len(e.Vector) != m.dim {
 			continue
 		}
@@ -96,8 +96,8 @@ func (m *Means) without(items []Member, x []float32, distances []float32) (count
 			}
 		}
 		scale := 1.0
-		if m.by == rank.Cosine {
-			scale = 1 / lengthOf(e.Vector)
+		if m.distance == rank.Cosine {
+			scale = 1 / norm(e.Vector)
 		}
 		off := 0.0
 		for k, v := range e.Vector {
@@ -119,8 +119,8 @@ func (m *Means) without(items []Member, x []float32, distances []float32) (count
 	return count, square
 }
 
-// withoutOne takes the photo out of the mean of class i.
-func withoutOne(i int, distances []float32, count, square []float64) {
+// subtractOne takes the photo out of the mean of class i.
+func subtractOne(i int, distances []float32, count, square []float64) {
 	n, d := count[i], float64(distances[i])
 	if count[i]--; count[i] > 0 {
 		distances[i] = float32(d * n * n / ((n - 1) * (n - 1)))

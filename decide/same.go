@@ -12,8 +12,8 @@ type Curve struct {
 	LogOdds  []float64 `json:"log_odds"`
 }
 
-// At returns the log-odds at a distance.
-func (c Curve) At(d float64) float64 {
+// LogOddsAt returns the log-odds at a distance.
+func (c Curve) LogOddsAt(d float64) float64 {
 	k := sort.SearchFloat64s(c.Distance, d)
 	switch {
 	case k == 0:
@@ -33,14 +33,14 @@ type block struct{ same, different, first, last float64 }
 func (b *block) mass() float64  { return b.same + b.different }
 func (b *block) share() float64 { return b.same / b.mass() }
 
-// fitSame fits the curve to counts of pairs by level, with each kind scaled to a mass of 1. It is
+// fitCurve fits the curve to counts of pairs by level, with each kind scaled to a mass of 1. It is
 // isotonic regression by pooling adjacent violators (Ayer et al. 1955), in blocks of at least a
 // hundredth of the mass. The curve is constant between the middles of the first and last pooled blocks,
 // and linear to the next. If classes are far apart, one pooled block holds nearly all pairs of a kind; a
 // curve through its middle alone would put half of them on a slope. To keep the log-odds finite, half an
 // identity is added to same pairs and half a pair of identities to different pairs, relative to the
 // effective numbers classes and pairs.
-func fitSame(end, same, different []float64, classes, pairs float64) Curve {
+func fitCurve(end, same, different []float64, classes, pairs float64) Curve {
 	var allSame, allDifferent float64
 	for k := range same {
 		allSame, allDifferent = allSame+same[k], allDifferent+different[k]
@@ -112,8 +112,8 @@ type Bin struct {
 // reliabilityBins is the number of bins of Guo et al.
 const reliabilityBins = 15
 
-// reliability compares probabilities with weighted outcomes.
-func reliability(each func(yield func(p, right, wrong float64))) Reliability {
+// computeReliability compares probabilities with weighted outcomes.
+func computeReliability(each func(yield func(p, right, wrong float64))) Reliability {
 	var p, right, mass [reliabilityBins]float64
 	var all float64
 	each(func(q, r, w float64) {
@@ -133,12 +133,12 @@ func reliability(each func(yield func(p, right, wrong float64))) Reliability {
 	return out
 }
 
-// crossFitted fits the curve to the pairs of four fifths of the classes and tests it on the others, five
+// crossValidateCurve fits the curve to the pairs of four fifths of the classes and tests it on the others, five
 // times.
-func (m *measure) crossFitted() Reliability {
+func (m *measurement) crossValidateCurve() Reliability {
 	levels := len(m.l.keys)
-	n := float64(m.s.identities())
-	return reliability(func(yield func(p, right, wrong float64)) {
+	n := float64(m.s.numIdentities())
+	return computeReliability(func(yield func(p, right, wrong float64)) {
 		for out := range foldCount {
 			same, different := make([]float64, levels), make([]float64, levels)
 			var s, d float64
@@ -159,13 +159,13 @@ func (m *measure) crossFitted() Reliability {
 				continue
 			}
 			share := 1 - 1.0/foldCount
-			c := fitSame(m.l.end, same, different, n*share, m.pairs*share*share)
+			c := fitCurve(m.l.end, same, different, n*share, m.pairs*share*share)
 			for k, e := range m.l.end {
 				lo := e
 				if k > 0 {
 					lo = m.l.end[k-1]
 				}
-				yield(logistic(c.At((lo+e)/2)), m.same[out][out][k]/s, m.different[out][out][k]/d)
+				yield(logistic(c.LogOddsAt((lo+e)/2)), m.same[out][out][k]/s, m.different[out][out][k]/d)
 			}
 		}
 	})

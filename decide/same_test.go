@@ -42,11 +42,11 @@ func TestSameApart(t *testing.T) {
 			}
 		}
 		x, labels = apart(rng)
-		got, err := c.Measure(t.Context(), x, labels, Ask{})
+		got, err := c.Validate(t.Context(), x, labels, ValidationOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		off += got.Same.ECE / draws
+		off += got.Reliability.ECE / draws
 	}
 	// A half of a class of 50 that was not seen keeps the least probability at 1 %, of half of the mass.
 	if t.Logf("off by %.4f", off); off > 0.01 {

@@ -16,8 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 )
 
-// sampled is the spread of items by a sampler with so much memory.
-func sampled(t *testing.T, bytes int, dim int, labels []string, row func(i int) []float32) Spread {
+// sampledSpread is the spread of items by a sampler with so much memory.
+func sampledSpread(t *testing.T, bytes int, dim int, labels []string, row func(i int) []float32) Spread {
 	t.Helper()
 	count := make(map[string]int)
 	for _, l := range labels {
@@ -44,7 +44,7 @@ func sampled(t *testing.T, bytes int, dim int, labels []string, row func(i int) 
 // TestSampler: where all items fit, a class has the spread that NewSpread finds. Where they do
 // not, every class keeps the same number, and lies no nearer together.
 func TestSampler(t *testing.T) {
-	x, labels, _ := wide(rand.New(rand.NewPCG(5, 6)), 0, 12, 20)
+	x, labels, _ := drawUnevenClasses(rand.New(rand.NewPCG(5, 6)), 0, 12, 20)
 	for i := range 5 {
 		labels[i], labels[40+i], labels[60+i] = "", "1", "alone "+fmt.Sprint(i) // of 0, 2 and 3
 	}
@@ -53,11 +53,11 @@ func TestSampler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := sampled(t, sampleBytes, x.Cols, labels, x.Row)
+	all := sampledSpread(t, sampleBytes, x.Cols, labels, x.Row)
 	if !maps.EqualFunc(all, want, slices.Equal[[]float64]) || len(all) != 12 {
 		t.Errorf("%v, want %v", all, want)
 	}
-	some := sampled(t, 4*x.Cols*100, x.Cols, labels, x.Row)
+	some := sampledSpread(t, 4*x.Cols*100, x.Cols, labels, x.Row)
 	for l, own := range some {
 		if len(own) != 7 { // 100 rows, of which 5 stand alone
 			t.Errorf("class %s keeps %d items", l, len(own))
@@ -71,7 +71,7 @@ func TestSampler(t *testing.T) {
 	if len(some) != 12 {
 		t.Errorf("%d classes", len(some))
 	}
-	if none := sampled(t, 4*x.Cols, x.Cols, labels, x.Row); len(none) != 0 {
+	if none := sampledSpread(t, 4*x.Cols, x.Cols, labels, x.Row); len(none) != 0 {
 		t.Errorf("%v of no memory", none)
 	}
 	s := NewSampler(nil, map[string]int{"a": 2}, 2, rank.Euclidean)
@@ -95,7 +95,7 @@ func TestMeasuresFile(t *testing.T) {
 		t.Error(err)
 	}
 	want := &Measures{Spread{"x": {1e-30, 0.1, 0.2}, "\u2028 \"": {2, 3}},
-		&Tryout{Strangers: []ClassScores{{[]float64{1, 1, 4}, 3}}, Own: []ClassScores{{[]float64{-2}, 0}}}, nil}
+		&StrangerTrial{Strangers: []ClassScores{{[]float64{1, 1, 4}, 3}}, OwnItems: []ClassScores{{[]float64{-2}, 0}}}, nil}
 	if err := want.Save(path, "a"); err != nil {
 		t.Fatal(err)
 	}
@@ -135,10 +135,10 @@ func FuzzMeasures(f *testing.F) {
 				t.Errorf("%q: %v", l, own)
 			}
 		}
-		if m.Tryout == nil {
+		if m.StrangerTrial == nil {
 			return
 		}
-		for _, c := range append(m.Tryout.Strangers, m.Tryout.Own...) {
+		for _, c := range append(m.StrangerTrial.Strangers, m.StrangerTrial.OwnItems...) {
 			if len(c.Scores) == 0 || !slices.IsSorted(c.Scores) {
 				t.Error(c.Scores)
 			}

@@ -33,58 +33,58 @@ type Score struct {
 	Weights weights   `json:"weights"`
 	Folds   []weights `json:"folds"`
 	// Cohort has the means of classes of the calibration, one after the other, and CohortClass their numbers.
-	Cohort      packed `json:"cohort"`
-	CohortClass []int  `json:"cohort_class"`
+	Cohort      packedRows `json:"cohort"`
+	CohortClass []int      `json:"cohort_class"`
 	// Sample has photos of the calibration, SampleClass the number of the class of each, and SampleFold its fold. They
 	// are strangers to every gallery of other classes.
-	Sample      packed `json:"sample"`
-	SampleClass []int  `json:"sample_class"`
-	SampleFold  []int  `json:"sample_fold"`
+	Sample      packedRows `json:"sample"`
+	SampleClass []int      `json:"sample_class"`
+	SampleFold  []int      `json:"sample_fold"`
 	// SampleGroup has the group of each, and Groups the number of
 	// groups of two classes or more.
 	SampleGroup []int `json:"sample_group"`
 	Groups      int   `json:"groups,omitzero"`
-	// Drawn has the scores of the sample as strangers to galleries that were drawn from the other classes of the
+	// StrangerScores has the scores of the sample as strangers to galleries that were drawn from the other classes of the
 	// calibration, with look-alikes of their own class.
-	Drawn []DrawnScores `json:"drawn"`
+	StrangerScores []StrangerScores `json:"drawn"`
 	// Names has the name of each class that Sample has photos of, if names are known. A class of a gallery with this
 	// name is not a stranger to it.
 	Names map[int]string `json:"names,omitempty"`
-	// Known has quantiles of the scores of photos whose class is in the gallery, by the number of its classes.
-	Known []KnownScores `json:"known"`
+	// KnownQuantiles has quantiles of the scores of photos whose class is in the gallery, by the number of its classes.
+	KnownQuantiles []KnownQuantiles `json:"known"`
 	// Reliability is that of the probabilities on classes to which they were not fitted. See Vote.
 	Reliability Reliability `json:"reliability"`
 
 	id string // see Calibration.ScoreID
 }
 
-// KnownScores has quantiles of scores in galleries of Classes classes, ascending.
-type KnownScores struct {
+// KnownQuantiles has quantiles of scores in galleries of Classes classes, ascending.
+type KnownQuantiles struct {
 	Classes int       `json:"classes"`
 	Scores  []float64 `json:"scores"`
 }
 
-// DrawnScores has, for each photo of a sample, its scores in galleries of about Classes classes, without the term of
+// StrangerScores has, for each photo of a sample, its scores in galleries of about Classes classes, without the term of
 // their number.
-type DrawnScores struct {
+type StrangerScores struct {
 	Classes int         `json:"classes"`
 	Scores  [][]float64 `json:"scores"`
 }
 
 const (
-	// mostCohort is the largest number of classes of a cohort, and mostSample that of photos of a sample, if their
+	// maxCohort is the largest number of classes of a cohort, and maxSample that of photos of a sample, if their
 	// numbers fit into so many bytes.
-	mostCohort, cohortBytes = 500, 1 << 20
-	mostSample, photoBytes  = 1000, 2 << 20
-	// mostRivals is the number of classes by their means that are compared with each photo.
-	mostRivals = 8
+	maxCohort, cohortBytes = 500, 1 << 20
+	maxSample, photoBytes  = 1000, 2 << 20
+	// maxRivals is the number of classes by their means that are compared with each photo.
+	maxRivals = 8
 )
 
 // weights are those of the terms of a Score.
 type weights [7]float64
 
-// at returns the log-odds of terms.
-func (w *weights) at(terms *weights) (sum float64) {
+// logOdds returns the log-odds of terms.
+func (w *weights) logOdds(terms *weights) (sum float64) {
 	for k, v := range w {
 		sum += v * terms[k]
 	}
@@ -101,8 +101,8 @@ type rival struct {
 	d     float64 // distance to the class, see Score
 }
 
-// sort computes the distances of classes and sorts the classes by them.
-func (s *Score) sort(of []rival) {
+// sortRivals computes the distances of classes and sorts the classes by them.
+func (s *Score) sortRivals(of []rival) {
 	for k := range of {
 		r := &of[k]
 		r.d = max(s.Mix*(r.mean-s.Shrink*s.Scatter/r.count)+(1-s.Mix)*r.near, 1e-4*s.Scatter)
@@ -110,9 +110,9 @@ func (s *Score) sort(of []rival) {
 	slices.SortStableFunc(of, func(a, b rival) int { return cmp.Compare(a.d, b.d) })
 }
 
-// terms returns the terms of the class of[k] among sorted classes, for a photo with the squared distance cohort to the
+// computeTerms returns the terms of the class of[k] among sorted classes, for a photo with the squared distance cohort to the
 // cohort, in a gallery of a number of classes.
-func (s *Score) terms(of []rival, k int, cohort float64, classes int) *weights {
+func (s *Score) computeTerms(of []rival, k int, cohort float64, classes int) *weights {
 	next := cohort
 	if i := min(1, k) ^ 1; i < len(of) { // the first other class is the nearest
 		next = min(next, of[i].d)
@@ -122,9 +122,9 @@ func (s *Score) terms(of []rival, k int, cohort float64, classes int) *weights {
 		math.Log(r.wide / s.Scatter), 1 / r.count, math.Log(float64(classes))}
 }
 
-// cohortOf returns the mean squared distance to the nearer half of the cohort without one class, given the squared
+// cohortDistance returns the mean squared distance to the nearer half of the cohort without one class, given the squared
 // distances to all. A look-alike of the photo's class in the cohort hardly changes it.
-func (s *Score) cohortOf(distances []float32, without int) float64 {
+func (s *Score) cohortDistance(distances []float32, without int) float64 {
 	near := make([]float32, 0, len(distances))
 	for k, v := range distances {
 		if s.CohortClass[k] != without {
@@ -140,9 +140,9 @@ func (s *Score) cohortOf(distances []float32, without int) float64 {
 	return max(sum, 1e-3*s.Scatter)
 }
 
-// squared turns a distance of a search into the squared distance between vectors, those of length 1 for the cosine
+// squaredDistance turns a distance of a search into the squared distance between vectors, those of length 1 for the cosine
 // distance. It is false for the dot product, which has none.
-func squared(by rank.Distance, d float64) (float64, bool) {
+func squaredDistance(by rank.Distance, d float64) (float64, bool) {
 	switch by {
 	case rank.Euclidean:
 		return d * d, true
@@ -152,13 +152,13 @@ func squared(by rank.Distance, d float64) (float64, bool) {
 	return 0, false
 }
 
-// rivals returns the classes that a photo may show: those of the neighbours, which are at squared distances near by
+// nearestRivals returns the classes that a photo may show: those of the neighbours, which are at squared distances near by
 // class, and those with the nearest means, at squared distances means by class. far is the distance that classes
 // without a neighbour have at least. The class skip, if not below 0, is left out.
-func (s *Score) rivals(means []float32, count, square []float64, near map[int]float64, far float64,
+func (s *Score) nearestRivals(means []float32, count, square []float64, near map[int]float64, far float64,
 	skip int) []rival {
-	out := make([]rival, 0, len(near)+mostRivals)
-	var top [mostRivals]struct {
+	out := make([]rival, 0, len(near)+maxRivals)
+	var top [maxRivals]struct {
 		class int
 		d     float64
 	}
@@ -172,10 +172,10 @@ func (s *Score) rivals(means []float32, count, square []float64, near map[int]fl
 			continue
 		}
 		d := float64(v) - s.Scatter/count[i]
-		if n == mostRivals && d >= top[n-1].d {
+		if n == maxRivals && d >= top[n-1].d {
 			continue
 		}
-		n = min(n+1, mostRivals)
+		n = min(n+1, maxRivals)
 		k := n - 1
 		for ; k > 0 && top[k-1].d > d; k-- {
 			top[k] = top[k-1]
@@ -194,11 +194,11 @@ func (s *Score) rivals(means []float32, count, square []float64, near map[int]fl
 type Photo struct {
 	// Vector is its embedding.
 	Vector []float32
-	// Near has its neighbours, the nearest first, without the photo itself.
-	Near []Neighbour
-	// Itself has the items of the gallery that are the photo or another photo of the same thing. The means of their
+	// Neighbours has its neighbours, the nearest first, without the photo itself.
+	Neighbours []Neighbour
+	// SelfItems has the items of the gallery that are the photo or another photo of the same thing. The means of their
 	// classes count without them.
-	Itself []Member
+	SelfItems []Member
 }
 
 // Member is an item of a class.
@@ -213,42 +213,42 @@ type candidate struct {
 	odds  float64 // log-odds that the photo shows it
 }
 
-// judge returns the classes that a photo may show, the likeliest first.
-func (s *Score) judge(m *Means, p *Photo) []candidate {
+// rankCandidates returns the classes that a photo may show, the likeliest first.
+func (s *Score) rankCandidates(m *Means, p *Photo) []candidate {
 	x := matrix.FromSlice(1, len(p.Vector), p.Vector)
-	if m.by == rank.Cosine {
-		x = rank.Normalized(x)
+	if m.distance == rank.Cosine {
+		x = rank.NormalizeRows(x)
 	}
-	means := m.distances(x).Data
-	count, square := m.without(p.Itself, x.Data, means)
+	means := m.squaredDistances(x).Data
+	count, square := m.statsWithout(p.SelfItems, x.Data, means)
 	near := make(map[int]float64)
 	far := 0.0
-	for k, n := range p.Near {
-		d, ok := squared(m.by, n.Distance)
-		if !ok || k == voters {
+	for k, n := range p.Neighbours {
+		d, ok := squaredDistance(m.distance, n.Distance)
+		if !ok || k == maxVoters {
 			break
 		}
-		if i, ok := m.number[n.Label]; ok {
+		if i, ok := m.index[n.Label]; ok {
 			if _, nearer := near[i]; !nearer {
 				near[i] = d
 			}
 		}
 		far = d
 	}
-	cohort := s.cohorts(x, nil)[0]
-	of := s.rivals(means, count, square, near, far, -1)
-	s.sort(of)
+	cohort := s.cohortDistances(x, nil)[0]
+	of := s.nearestRivals(means, count, square, near, far, -1)
+	s.sortRivals(of)
 	out := make([]candidate, len(of))
 	for k := range of {
-		out[k] = candidate{m.labels[of[k].class], s.Weights.at(s.terms(of, k, cohort, m.classes()))}
+		out[k] = candidate{m.labels[of[k].class], s.Weights.logOdds(s.computeTerms(of, k, cohort, m.numClasses()))}
 	}
 	return out
 }
 
-// cohorts returns the distance of each row of x to the cohort, without its own class of the calibration if own is not
+// cohortDistances returns the distance of each row of x to the cohort, without its own class of the calibration if own is not
 // nil.
-func (s *Score) cohorts(x *matrix.Dense, own []int) []float64 {
-	c := s.Cohort.rows(x.Cols)
+func (s *Score) cohortDistances(x *matrix.Dense, own []int) []float64 {
+	c := s.Cohort.matrix(x.Cols)
 	d := matrix.New(x.Rows, c.Rows)
 	matrix.SquaredDistances(x, c, d)
 	out := make([]float64, x.Rows)
@@ -257,28 +257,28 @@ func (s *Score) cohorts(x *matrix.Dense, own []int) []float64 {
 		if own != nil {
 			without = own[k]
 		}
-		out[k] = s.cohortOf(d.Row(k), without)
+		out[k] = s.cohortDistance(d.Row(k), without)
 	}
 	return out
 }
 
-// known returns the scores of known photos in a gallery of about as many classes, ascending.
-func (s *Score) known(classes int) []float64 {
-	best := &s.Known[0]
-	far := func(k *KnownScores) float64 { return math.Abs(math.Log(float64(k.Classes) / float64(classes))) }
-	for i := range s.Known {
-		if far(&s.Known[i]) < far(best) {
-			best = &s.Known[i]
+// knownScores returns the scores of known photos in a gallery of about as many classes, ascending.
+func (s *Score) knownScores(classes int) []float64 {
+	best := &s.KnownQuantiles[0]
+	far := func(k *KnownQuantiles) float64 { return math.Abs(math.Log(float64(k.Classes) / float64(classes))) }
+	for i := range s.KnownQuantiles {
+		if far(&s.KnownQuantiles[i]) < far(best) {
+			best = &s.KnownQuantiles[i]
 		}
 	}
 	return best.Scores
 }
 
-// packed are rows of numbers, one after the other. A file has their bytes, as little-endian float32, in base64.
-type packed []float32
+// packedRows are rows of numbers, one after the other. A file has their bytes, as little-endian float32, in base64.
+type packedRows []float32
 
 // MarshalJSON writes the bytes.
-func (p packed) MarshalJSON() ([]byte, error) {
+func (p packedRows) MarshalJSON() ([]byte, error) {
 	out := make([]byte, 4*len(p))
 	for k, v := range p {
 		binary.LittleEndian.PutUint32(out[4*k:], math.Float32bits(v))
@@ -287,7 +287,7 @@ func (p packed) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the bytes.
-func (p *packed) UnmarshalJSON(text []byte) error {
+func (p *packedRows) UnmarshalJSON(text []byte) error {
 	var in []byte
 	if err := json.Unmarshal(text, &in); err != nil {
 		return err
@@ -295,58 +295,58 @@ func (p *packed) UnmarshalJSON(text []byte) error {
 	if len(in)%4 != 0 {
 		return fmt.Errorf("%d bytes are no rows of float32", len(in))
 	}
-	*p = make(packed, len(in)/4)
+	*p = make(packedRows, len(in)/4)
 	for k := range *p {
 		(*p)[k] = math.Float32frombits(binary.LittleEndian.Uint32(in[4*k:]))
 	}
 	return nil
 }
 
-// rows returns the rows of dim numbers.
-func (p packed) rows(dim int) *matrix.Dense { return matrix.FromSlice(len(p)/dim, dim, p) }
+// matrix returns the rows of dim numbers.
+func (p packedRows) matrix(dim int) *matrix.Dense { return matrix.FromSlice(len(p)/dim, dim, p) }
 
 // check returns an error for a score that Calibrate cannot have made, of photos of dim numbers.
 func (s *Score) check(dim int) error {
 	cohort, sample := len(s.Cohort)/dim, len(s.Sample)/dim
 	err := cmp.Or(
-		number("score.mix", s.Mix, 0, 1), number("score.shrink", s.Shrink, 0, 1),
-		number("score.scatter", s.Scatter, math.SmallestNonzeroFloat64, 1e80),
-		count("the numbers of score.cohort", len(s.Cohort), cohort*dim, cohort*dim),
-		count("the number of score.cohort", cohort, 1, mostCount),
-		count("the number of score.cohort_class", len(s.CohortClass), cohort, cohort),
-		count("the numbers of score.sample", len(s.Sample), sample*dim, sample*dim),
-		count("the number of score.sample", sample, 1, mostCount),
-		count("the number of score.sample_class", len(s.SampleClass), sample, sample),
-		count("the number of score.sample_fold", len(s.SampleFold), sample, sample),
-		count("the number of score.sample_group", len(s.SampleGroup), sample, sample),
-		count("score.groups", s.Groups, 0, mostCount),
-		count("the number of score.drawn", len(s.Drawn), 1, len(voteParts)),
-		count("the number of score.folds", len(s.Folds), foldCount, foldCount),
-		count("the number of score.known", len(s.Known), 1, len(voteParts)),
+		checkNumber("score.mix", s.Mix, 0, 1), checkNumber("score.shrink", s.Shrink, 0, 1),
+		checkNumber("score.scatter", s.Scatter, math.SmallestNonzeroFloat64, 1e80),
+		checkCount("the numbers of score.cohort", len(s.Cohort), cohort*dim, cohort*dim),
+		checkCount("the number of score.cohort", cohort, 1, maxCount),
+		checkCount("the number of score.cohort_class", len(s.CohortClass), cohort, cohort),
+		checkCount("the numbers of score.sample", len(s.Sample), sample*dim, sample*dim),
+		checkCount("the number of score.sample", sample, 1, maxCount),
+		checkCount("the number of score.sample_class", len(s.SampleClass), sample, sample),
+		checkCount("the number of score.sample_fold", len(s.SampleFold), sample, sample),
+		checkCount("the number of score.sample_group", len(s.SampleGroup), sample, sample),
+		checkCount("score.groups", s.Groups, 0, maxCount),
+		checkCount("the number of score.drawn", len(s.StrangerScores), 1, len(galleryParts)),
+		checkCount("the number of score.folds", len(s.Folds), foldCount, foldCount),
+		checkCount("the number of score.known", len(s.KnownQuantiles), 1, len(galleryParts)),
 		s.Reliability.check("score.reliability"))
 	for k := 0; err == nil && k < sample; k++ {
-		err = cmp.Or(count(fmt.Sprintf("score.sample_class[%d]", k), s.SampleClass[k], 0, mostCount),
-			count(fmt.Sprintf("score.sample_fold[%d]", k), s.SampleFold[k], 0, foldCount-1),
-			count(fmt.Sprintf("score.sample_group[%d]", k), s.SampleGroup[k], 0, mostCount))
+		err = cmp.Or(checkCount(fmt.Sprintf("score.sample_class[%d]", k), s.SampleClass[k], 0, maxCount),
+			checkCount(fmt.Sprintf("score.sample_fold[%d]", k), s.SampleFold[k], 0, foldCount-1),
+			checkCount(fmt.Sprintf("score.sample_group[%d]", k), s.SampleGroup[k], 0, maxCount))
 	}
-	for k := 0; err == nil && k < len(s.Drawn); k++ {
-		d, name := &s.Drawn[k], fmt.Sprintf("score.drawn[%d]", k)
-		err = cmp.Or(count(name+".classes", d.Classes, 1, mostCount),
-			count("the number of "+name+".scores", len(d.Scores), sample, sample))
+	for k := 0; err == nil && k < len(s.StrangerScores); k++ {
+		d, name := &s.StrangerScores[k], fmt.Sprintf("score.drawn[%d]", k)
+		err = cmp.Or(checkCount(name+".classes", d.Classes, 1, maxCount),
+			checkCount("the number of "+name+".scores", len(d.Scores), sample, sample))
 		for i, v := range d.Scores {
 			for j := 0; err == nil && j < len(v); j++ {
-				err = number(fmt.Sprintf("%s.scores[%d][%d]", name, i, j), v[j], -mostScore, mostScore)
+				err = checkNumber(fmt.Sprintf("%s.scores[%d][%d]", name, i, j), v[j], -maxScore, maxScore)
 			}
 		}
 	}
-	for k := 0; err == nil && k < len(s.Known); k++ {
+	for k := 0; err == nil && k < len(s.KnownQuantiles); k++ {
 		name := fmt.Sprintf("score.known[%d]", k)
-		err = cmp.Or(count(name+".classes", s.Known[k].Classes, 1, mostCount),
-			count("the number of "+name+".scores", len(s.Known[k].Scores), knownQuantiles, knownQuantiles),
-			rises(name+".scores", s.Known[k].Scores, interval{-mostScore, mostScore}, false))
+		err = cmp.Or(checkCount(name+".classes", s.KnownQuantiles[k].Classes, 1, maxCount),
+			checkCount("the number of "+name+".scores", len(s.KnownQuantiles[k].Scores), knownQuantiles, knownQuantiles),
+			checkAscending(name+".scores", s.KnownQuantiles[k].Scores, interval{-maxScore, maxScore}, false))
 	}
 	for k := 0; err == nil && k < cohort; k++ {
-		err = count(fmt.Sprintf("score.cohort_class[%d]", k), s.CohortClass[k], 0, mostCount)
+		err = checkCount(fmt.Sprintf("score.cohort_class[%d]", k), s.CohortClass[k], 0, maxCount)
 	}
 	if err == nil {
 		err = s.Weights.check("score.weights")
@@ -364,7 +364,7 @@ func (s *Score) check(dim int) error {
 
 func (w *weights) check(name string) (err error) {
 	for i := 0; err == nil && i < len(w); i++ {
-		err = number(fmt.Sprintf("%s[%d]", name, i), w[i], -mostFit, mostFit)
+		err = checkNumber(fmt.Sprintf("%s[%d]", name, i), w[i], -maxFitted, maxFitted)
 	}
 	return err
 }
@@ -377,8 +377,8 @@ func (c *Calibration) ScoreID() string {
 	return c.Score.id
 }
 
-// identify sets the id.
-func (s *Score) identify() error {
+// setID sets the id.
+func (s *Score) setID() error {
 	text, err := json.Marshal(s)
 	s.id = fmt.Sprintf("%x", sha256.Sum256(text))
 	return err
@@ -392,25 +392,25 @@ func (c *Calibration) LabelECE() float64 {
 	return c.Closed.Vote.Reliability.ECE
 }
 
-// Expected is what a calibration promises about galleries that are drawn from its classes.
-type Expected struct {
+// ExpectedThreshold is what a calibration promises about galleries that are drawn from its classes.
+type ExpectedThreshold struct {
 	Threshold
 	Classes int // number of classes of the gallery
 }
 
-// Expect returns the thresholds for the share fpir of strangers in galleries of several sizes. TrueMatch is 0 where
+// ExpectedThresholds returns the thresholds for the share fpir of strangers in galleries of several sizes. TrueMatch is 0 where
 // nothing can be promised.
-func (c *Calibration) Expect(fpir float64) (out []Expected) {
+func (c *Calibration) ExpectedThresholds(fpir float64) (out []ExpectedThreshold) {
 	if c.Score == nil {
 		return nil
 	}
-	for _, d := range c.Score.Drawn {
-		of, _ := c.Score.drawn(d.Classes)
-		t, err := newStanding(c.Score, &Tryout{Strangers: of[1]}, d.Classes).threshold(fpir)
+	for _, d := range c.Score.StrangerScores {
+		of, _ := c.Score.strangerScores(d.Classes)
+		t, err := newStrangerRates(c.Score, &StrangerTrial{Strangers: of[1]}, d.Classes).boundedThreshold(fpir)
 		if err != nil {
 			t = Threshold{Rate: fpir}
 		}
-		out = append(out, Expected{t, d.Classes})
+		out = append(out, ExpectedThreshold{t, d.Classes})
 	}
 	return out
 }

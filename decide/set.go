@@ -17,47 +17,47 @@ import (
 
 // set holds embeddings sorted by identity.
 type set struct {
-	x     *matrix.Dense
-	first []int   // identity i has rows first[i] to first[i+1]
-	of    []int32 // the identity of each row
-	label []int64 // the label of each identity
-	by    rank.Distance
+	x          *matrix.Dense
+	first      []int   // identity i has rows first[i] to first[i+1]
+	identityOf []int32 // the identity of each row
+	label      []int64 // the label of each identity
+	distance   rank.Distance
 
-	// most is the number of photos that an identity counts for at most: that of the median identity, at least two.
-	most   int
-	weight []float64 // weight of each photo of an identity: 1, or most / photos
-	item   []bool    // for each row, whether it is an item in galleries, see weigh
+	// maxPerIdentity is the number of photos that an identity counts for at most: that of the median identity, at least two.
+	maxPerIdentity int
+	weight         []float64 // weight of each photo of an identity: 1, or most / photos
+	isItem         []bool    // for each row, whether it is an item in galleries, see weigh
 }
 
-func (s *set) identities() int  { return len(s.first) - 1 }
-func (s *set) photos(i int) int { return s.first[i+1] - s.first[i] }
+func (s *set) numIdentities() int  { return len(s.first) - 1 }
+func (s *set) numPhotos(i int) int { return s.first[i+1] - s.first[i] }
 
-// effective returns the number of photos that an identity counts for.
-func (s *set) effective(i int) float64 { return float64(min(s.photos(i), s.most)) }
+// effectivePhotos returns the number of photos that an identity counts for.
+func (s *set) effectivePhotos(i int) float64 { return float64(min(s.numPhotos(i), s.maxPerIdentity)) }
 
-// weigh sets the weights of photos. An identity is a member of a gallery with as many photos as it counts for, spread
+// setWeights sets the weights of photos. An identity is a member of a gallery with as many photos as it counts for, spread
 // evenly over its rows.
-func (s *set) weigh() {
-	n := s.identities()
+func (s *set) setWeights() {
+	n := s.numIdentities()
 	sizes := make([]int, n)
 	for i := range n {
-		sizes[i] = s.photos(i)
+		sizes[i] = s.numPhotos(i)
 	}
 	slices.Sort(sizes)
-	s.most = max(2, sizes[n/2])
+	s.maxPerIdentity = max(2, sizes[n/2])
 	for i := range n {
-		photos, m := s.photos(i), min(s.photos(i), s.most)
+		photos, m := s.numPhotos(i), min(s.numPhotos(i), s.maxPerIdentity)
 		s.weight = append(s.weight, float64(m)/float64(photos))
 		for k := range photos {
-			s.item = append(s.item, (k+1)*m/photos > k*m/photos)
+			s.isItem = append(s.isItem, (k+1)*m/photos > k*m/photos)
 		}
 	}
 }
 
-// total returns the number of photos that all identities count for.
-func (s *set) total() (sum float64) {
-	for i := range s.identities() {
-		sum += s.effective(i)
+// totalPhotos returns the number of photos that all identities count for.
+func (s *set) totalPhotos() (sum float64) {
+	for i := range s.numIdentities() {
+		sum += s.effectivePhotos(i)
 	}
 	return sum
 }
@@ -74,7 +74,7 @@ func newSet(x *matrix.Dense, labels []int64, opt *Options) (s *set, copies int, 
 	if err := opt.Distance.Check(); err != nil {
 		return nil, 0, err
 	}
-	if err := rank.Finite(x, "embeddings to calibrate on"); err != nil {
+	if err := rank.CheckFinite(x, "embeddings to calibrate on"); err != nil {
 		return nil, 0, err
 	}
 	order := make([]int, x.Rows)
@@ -82,18 +82,18 @@ func newSet(x *matrix.Dense, labels []int64, opt *Options) (s *set, copies int, 
 		order[i] = i
 	}
 	sort.SliceStable(order, func(a, b int) bool { return labels[order[a]] < labels[order[b]] })
-	order, copies = withoutCopies(x, labels, order)
-	order = thinned(labels, order, opt)
-	s = &set{x: matrix.New(len(order), x.Cols), by: opt.Distance}
+	order, copies = removeCopies(x, labels, order)
+	order = limitRows(labels, order, opt)
+	s = &set{x: matrix.New(len(order), x.Cols), distance: opt.Distance}
 	for k, i := range order {
 		if k == 0 || labels[i] != labels[order[k-1]] {
 			s.first, s.label = append(s.first, k), append(s.label, labels[i])
 		}
-		s.of = append(s.of, int32(len(s.first)-1))
+		s.identityOf = append(s.identityOf, int32(len(s.first)-1))
 		copy(s.x.Row(k), x.Row(i))
 	}
 	s.first = append(s.first, len(order))
-	s.weigh()
+	s.setWeights()
 	if opt.Distance == rank.Cosine {
 		for k, i := range order {
 			if !slices.ContainsFunc(s.x.Row(k), func(v float32) bool { return v != 0 }) {
@@ -101,13 +101,13 @@ func newSet(x *matrix.Dense, labels []int64, opt *Options) (s *set, copies int, 
 					"cosine", i+1)
 			}
 		}
-		s.x = rank.Normalized(s.x)
+		s.x = rank.NormalizeRows(s.x)
 	}
 	return s, copies, nil
 }
 
-// taken copies rows.
-func taken(x *matrix.Dense, rows []int) *matrix.Dense {
+// copyRows copies rows.
+func copyRows(x *matrix.Dense, rows []int) *matrix.Dense {
 	out := matrix.New(len(rows), x.Cols)
 	for k, i := range rows {
 		copy(out.Row(k), x.Row(i))
@@ -115,8 +115,8 @@ func taken(x *matrix.Dense, rows []int) *matrix.Dense {
 	return out
 }
 
-// withoutCopies leaves out rows that are equal in every bit to another row of their class.
-func withoutCopies(x *matrix.Dense, labels []int64, order []int) (kept []int, copies int) {
+// removeCopies leaves out rows that are equal in every bit to another row of their class.
+func removeCopies(x *matrix.Dense, labels []int64, order []int) (kept []int, copies int) {
 	seen := make(map[string]bool)
 	text := make([]byte, 4*x.Cols)
 	for k, i := range order {
@@ -136,9 +136,9 @@ func withoutCopies(x *matrix.Dense, labels []int64, order []int) (kept []int, co
 	return kept, copies
 }
 
-// thinned keeps at most opt.Rows rows: of every class at most the largest number that fits, drawn by the
+// limitRows keeps at most opt.Rows rows: of every class at most the largest number that fits, drawn by the
 // seed. It keeps classes rather than photos.
-func thinned(labels []int64, order []int, opt *Options) []int {
+func limitRows(labels []int64, order []int, opt *Options) []int {
 	most := cmp.Or(opt.Rows, defaultRows)
 	if len(order) <= most {
 		return order
@@ -188,12 +188,12 @@ func (s *set) scan(ctx context.Context, visit func(identity, lo int, of []([]flo
 		hi := min(lo+tileRows, n)
 		out := values.RowRange(0, hi-lo)
 		rows := s.x.RowRange(lo, hi)
-		if s.by == rank.Dot {
+		if s.distance == rank.Dot {
 			matrix.Gemm(false, true, -1, rows, s.x, 0, out)
 		} else {
 			matrix.SquaredDistances(rows, s.x, out)
 		}
-		from, to := int(s.of[lo]), int(s.of[hi-1])
+		from, to := int(s.identityOf[lo]), int(s.identityOf[hi-1])
 		par.For(to-from+1, 1, func(a, b int) {
 			for i := from + a; i < from+b; i++ {
 				first, last := max(lo, s.first[i]), min(hi, s.first[i+1])
@@ -209,9 +209,9 @@ func (s *set) scan(ctx context.Context, visit func(identity, lo int, of []([]flo
 	return nil
 }
 
-// outward turns a value of scan into a distance as in searches: the Euclidean distance from its square,
+// toDistance turns a value of scan into a distance as in searches: the Euclidean distance from its square,
 // or 1 - cosine from the squared distance between rows of length 1.
-func outward(by rank.Distance, v float64) float64 {
+func toDistance(by rank.Distance, v float64) float64 {
 	switch by {
 	case rank.Euclidean:
 		return math.Sqrt(v)
@@ -225,8 +225,8 @@ func outward(by rank.Distance, v float64) float64 {
 // is a precision of one part in 2,000.
 const keyBits = 20
 
-// key numbers values in their order. Subnormal numbers count as 0.
-func key(v float32) uint32 {
+// orderKey numbers values in their order. Subnormal numbers count as 0.
+func orderKey(v float32) uint32 {
 	b := math.Float32bits(v)
 	if b&0x7f800000 == 0 {
 		b = 0
@@ -239,9 +239,9 @@ func key(v float32) uint32 {
 	return b >> (32 - keyBits)
 }
 
-// above returns the largest value with a key.
-func above(k uint32) float64 {
-	if k == key(0) {
+// maxValueOf returns the largest value with a key.
+func maxValueOf(k uint32) float64 {
+	if k == orderKey(0) {
 		return 0
 	}
 	b := k<<(32-keyBits) | (1<<(32-keyBits) - 1)

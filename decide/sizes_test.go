@@ -92,10 +92,10 @@ func TestPhotoWeights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprint(s.item[s.first[3]:]); got != c.items || s.weight[3] != c.want {
+		if got := fmt.Sprint(s.isItem[s.first[3]:]); got != c.items || s.weight[3] != c.want {
 			t.Errorf("%v: items %s, weight %v", c.sizes, got, s.weight[3])
 		}
-		if s.weight[0] != 1 || !s.item[0] {
+		if s.weight[0] != 1 || !s.isItem[0] {
 			t.Errorf("%v: the first class has the weight %v", c.sizes, s.weight[0])
 		}
 	}

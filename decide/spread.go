@@ -15,9 +15,9 @@ import (
 // ascending order. They show how far another photo of the class may be.
 type Spread map[string][]float64
 
-// mostOwn is the largest number of items of a class whose distances are measured. Distances are to the
+// maxSpreadItems is the largest number of items of a class whose distances are measured. Distances are to the
 // nearest of all items of the class.
-const mostOwn = 1000
+const maxSpreadItems = 1000
 
 // NewSpread measures the classes of a gallery x (n x d) that have enough items for sets of a coverage.
 // The others are left out. Copies of an item count once. Items with an empty label are ignored. It
@@ -39,11 +39,11 @@ func NewSpread(ctx context.Context, x *matrix.Dense, labels []string, by rank.Di
 	}
 	out := make(Spread)
 	for l, rows := range of {
-		rows = once(x, rows)
-		if _, enough := ownRank(len(rows), coverage); !enough || len(rows) < 2 {
+		rows = distinctRows(x, rows)
+		if _, enough := coverageIndex(len(rows), coverage); !enough || len(rows) < 2 {
 			continue
 		}
-		own, err := spreadOf(ctx, x, rows, by)
+		own, err := classSpread(ctx, x, rows, by)
 		if err != nil {
 			return nil, fmt.Errorf("class %s: %w", l, err)
 		}
@@ -52,8 +52,8 @@ func NewSpread(ctx context.Context, x *matrix.Dense, labels []string, by rank.Di
 	return out, nil
 }
 
-// once leaves out rows that are equal in every bit to an earlier row.
-func once(x *matrix.Dense, rows []int) []int {
+// distinctRows leaves out rows that are equal in every bit to an earlier row.
+func distinctRows(x *matrix.Dense, rows []int) []int {
 	seen := make(map[string]bool, len(rows))
 	text := make([]byte, 4*x.Cols)
 	return slices.DeleteFunc(rows, func(i int) bool {
@@ -66,15 +66,15 @@ func once(x *matrix.Dense, rows []int) []int {
 	})
 }
 
-// spreadOf measures one class.
-func spreadOf(ctx context.Context, x *matrix.Dense, rows []int, by rank.Distance) ([]float64, error) {
-	class := taken(x, rows)
-	n := min(len(rows), mostOwn)
+// classSpread measures one class.
+func classSpread(ctx context.Context, x *matrix.Dense, rows []int, by rank.Distance) ([]float64, error) {
+	class := copyRows(x, rows)
+	n := min(len(rows), maxSpreadItems)
 	at := make([]int, n) // spread evenly, because neighbouring rows may be from one occasion
 	for k := range at {
 		at[k] = k * len(rows) / n
 	}
-	found, err := rank.Nearest(ctx, taken(class, at), class, 2, rank.Options{Distance: by})
+	found, err := rank.Nearest(ctx, copyRows(class, at), class, 2, rank.RankOptions{Distance: by})
 	if err != nil {
 		return nil, err
 	}
@@ -84,20 +84,20 @@ func spreadOf(ctx context.Context, x *matrix.Dense, rows []int, by rank.Distance
 		if int(found.Row[2*k]) == at[k] {
 			value = found.Value[2*k+1]
 		}
-		out[k] = by.From(value)
+		out[k] = by.FromValue(value)
 	}
 	slices.Sort(out)
 	return out, nil
 }
 
-// ownRank returns the index of the one of n ascending distances of a class's own items that covers; false
+// coverageIndex returns the index of the one of n ascending distances of a class's own items that covers; false
 // if n is too small.
-func ownRank(n int, coverage float64) (int, bool) {
+func coverageIndex(n int, coverage float64) (int, bool) {
 	k := int(math.Ceil(coverage*float64(n+1) - 1e-9))
 	return k - 1, k <= n
 }
 
-// Within returns the distance within which another photo of a class has the nearest of the class's n
+// CoverageDistance returns the distance within which another photo of a class has the nearest of the class's n
 // items, with at least the given probability for every class. It is the ceil(coverage (n + 1))-th
 // smallest distance of the items to the nearest other item. If the photo were one more item, every rank
 // among the n + 1 would be equally likely, and leaving it out only makes the others' distances larger
@@ -106,9 +106,9 @@ func ownRank(n int, coverage float64) (int, bool) {
 //
 // It assumes that the photo is drawn like the items: from one of several occasions, when not all items
 // are from a single occasion.
-func (s Spread) Within(label string, coverage float64) (float64, bool) {
+func (s Spread) CoverageDistance(label string, coverage float64) (float64, bool) {
 	own := s[label]
-	k, enough := ownRank(len(own), coverage)
+	k, enough := coverageIndex(len(own), coverage)
 	if !enough || k < 0 {
 		return 0, false
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// wide are photos of classes around places of their own, one class in four four times as wide
+// drawUnevenClasses are photos of classes around places of their own, one class in four four times as wide
 // as the others.
-func wide(rng *rand.Rand, from, to, each int) (*matrix.Dense, []string, []int64) {
+func drawUnevenClasses(rng *rand.Rand, from, to, each int) (*matrix.Dense, []string, []int64) {
 	x := matrix.New((to-from)*each, 6)
 	var labels []string
 	var numbers []int64
@@ -47,10 +47,10 @@ func isWide(class int) int {
 	return 0
 }
 
-// spreadByLoop compares the spread of a class with a loop over its items.
-func spreadByLoop(t *testing.T, got []float64, class *matrix.Dense) {
+// compareSpread compares the spread of a class with a loop over its items.
+func compareSpread(t *testing.T, got []float64, class *matrix.Dense) {
 	t.Helper()
-	between := rank.Between(class, class, rank.Euclidean)
+	between := rank.DistanceFunc(class, class, rank.Euclidean)
 	var want []float64
 	for i := range class.Rows {
 		least := math.Inf(1)
@@ -73,29 +73,29 @@ func spreadByLoop(t *testing.T, got []float64, class *matrix.Dense) {
 func TestSpreadCovers(t *testing.T) {
 	const coverage, each, probes, classes = 0.8, 19, 2, 240
 	rng := rand.New(rand.NewPCG(1, 2))
-	cx, _, cl := wide(rng, 0, 80, each+1)
+	cx, _, cl := drawUnevenClasses(rng, 0, 80, each+1)
 	c, err := Calibrate(t.Context(), cx, cl, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	gx, labels, _ := wide(rng, 100, 100+classes, each)
+	gx, labels, _ := drawUnevenClasses(rng, 100, 100+classes, each)
 	g := NewGallery(labels)
 	spread, err := NewSpread(t.Context(), gx, labels, rank.Euclidean, coverage)
 	if err != nil || len(spread) != classes {
 		t.Fatalf("%d classes: %v", len(spread), err)
 	}
-	spreadByLoop(t, spread["103"], gx.RowRange(3*each, 4*each))
-	if v, ok := spread.Within("103", coverage); !ok || v != spread["103"][15] {
+	compareSpread(t, spread["103"], gx.RowRange(3*each, 4*each))
+	if v, ok := spread.CoverageDistance("103", coverage); !ok || v != spread["103"][15] {
 		t.Errorf("0.8 of 19 items is %v, the 16th of %v", v, spread["103"])
 	}
-	px, truth, numbers := wide(rand.New(rand.NewPCG(3, 4)), 100, 100+classes, probes)
-	to := rank.Between(px, gx, rank.Euclidean)
+	px, truth, numbers := drawUnevenClasses(rand.New(rand.NewPCG(3, 4)), 100, 100+classes, probes)
+	to := rank.DistanceFunc(px, gx, rank.Euclidean)
 	covered := func(g Gallery) (by [2]int) {
 		d, err := c.Decider(g, IdentifyOptions{Coverage: coverage, FPIR: 0.2})
 		if err != nil {
 			t.Fatal(err)
 		}
-		reach := d.Reach()
+		reach := d.SearchRadius()
 		for i, l := range truth {
 			var near []Neighbour
 			for j, of := range labels {
@@ -104,7 +104,7 @@ func TestSpreadCovers(t *testing.T) {
 				}
 			}
 			slices.SortFunc(near, func(a, b Neighbour) int { return int(math.Copysign(1, a.Distance-b.Distance)) })
-			got, err := d.Decide([]Photo{{Vector: px.Row(i), Near: near}})
+			got, err := d.Decide([]Photo{{Vector: px.Row(i), Neighbours: near}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,11 +123,11 @@ func TestSpreadCovers(t *testing.T) {
 		for high[k] = low[k]; b.CDF(float64(high[k])) < 0.9995; high[k]++ {
 		}
 	}
-	measured, err := MeasuredGallery(t.Context(), c, gx, labels, rank.Euclidean)
+	measured, err := MeasureGallery(t.Context(), c, gx, labels, rank.Euclidean)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Means, g.Tryout = measured.Means, measured.Tryout
+	g.Means, g.StrangerTrial = measured.Means, measured.StrangerTrial
 	pooled := covered(g)
 	if pooled[0] <= high[0] || pooled[1] >= low[1] {
 		t.Errorf("one distance covers %v of %v, tight and wide: that is not what this tests", pooled, photos)
@@ -143,8 +143,8 @@ func TestSpreadCovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want, err := c.Cover(coverage, each); err != nil || d.reaches("100", 0) != want {
-		t.Errorf("a class without a spread reaches %v, want %v (%v)", d.reaches("100", 0), want, err)
+	if want, err := c.CoverageDistance(coverage, each); err != nil || d.classRadius("100", 0) != want {
+		t.Errorf("a class without a spread reaches %v, want %v (%v)", d.classRadius("100", 0), want, err)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestSpreadRefuses(t *testing.T) {
 	if s, err = NewSpread(t.Context(), x, labels, rank.Euclidean, 0.95); err != nil || len(s) != 0 {
 		t.Errorf("copies count: %v %v", s, err)
 	}
-	if _, ok := s.Within("nothing", 0.5); ok {
+	if _, ok := s.CoverageDistance("nothing", 0.5); ok {
 		t.Error("a class without items has a spread")
 	}
 	if _, err := NewSpread(t.Context(), x, labels, rank.Euclidean, 1); err == nil {
@@ -193,14 +193,14 @@ func TestSpreadRefuses(t *testing.T) {
 // TestMeasureByClass compares what Measure says of sets by class with loops over all photos.
 func TestMeasureByClass(t *testing.T) {
 	const coverage = 0.8
-	cx, cl := clusters(41, 40, 8, 6)
+	cx, cl := drawClusters(41, 40, 8, 6)
 	c, err := Calibrate(t.Context(), cx, cl, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, labels := clusters(42, 20, 8, 6)
+	x, labels := drawClusters(42, 20, 8, 6)
 	x, labels = x.RowRange(0, x.Rows-6), labels[:x.Rows-6] // the last class has too few for its own
-	trial, err := c.Measure(t.Context(), x, labels, Ask{Coverage: []float64{coverage}})
+	trial, err := c.Validate(t.Context(), x, labels, ValidationOptions{Coverage: []float64{coverage}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestMeasureByClass(t *testing.T) {
 		least := math.Inf(1)
 		for _, j := range rows {
 			if i != j {
-				least = min(least, distance(0, x.Row(i), x.Row(j)))
+				least = min(least, rowDistance(0, x.Row(i), x.Row(j)))
 			}
 		}
 		return least
@@ -234,8 +234,8 @@ func TestMeasureByClass(t *testing.T) {
 					spread = append(spread, near(j, rows))
 				}
 				slices.Sort(spread)
-				reach, err := c.Cover(coverage, len(rows))
-				if k, enough := ownRank(len(spread), coverage); enough {
+				reach, err := c.CoverageDistance(coverage, len(rows))
+				if k, enough := coverageIndex(len(spread), coverage); enough {
 					reach = spread[k]
 					if other == class {
 						own += 1 / float64(20*len(mine))
@@ -254,13 +254,13 @@ func TestMeasureByClass(t *testing.T) {
 		}
 		each, covered = append(each, hits), covered+hits/20
 	}
-	got := trial.Covers[0].ByClass
+	got := trial.Coverages[0].ByClass
 	slices.Sort(each)
-	if got == nil || math.Abs(got.Measured-covered) > 1e-6 || math.Abs(got.Size-size) > 0.02 ||
-		math.Abs(got.Own-own) > 1e-9 || got.Own != 0.95 || math.Abs(got.Low-each[2]) > 1e-9 {
+	if got == nil || math.Abs(got.Measured-covered) > 1e-6 || math.Abs(got.MeanSize-size) > 0.02 ||
+		math.Abs(got.OwnSpread-own) > 1e-9 || got.OwnSpread != 0.95 || math.Abs(got.LowestDecile-each[2]) > 1e-9 {
 		t.Errorf("%+v, want %g (low %g) in sets of %g, %g by their own", got, covered, each[2], size, own)
 	}
-	if low := trial.Covers[0].Low; !(low > 0 && low <= 1) {
+	if low := trial.Coverages[0].LowestDecile; !(low > 0 && low <= 1) {
 		t.Errorf("nine classes in ten have %v", low)
 	}
 }

@@ -17,9 +17,9 @@ const MeasuresFileName = "spread.json"
 // Measures holds measurements of the items of a gallery, for decisions by a calibration.
 type Measures struct {
 	Spread Spread `json:"classes"`
-	// Tryout is nil if the calibration has no strangers. Means are not in a file.
-	Tryout *Tryout `json:"tryout,omitempty"`
-	Means  *Means  `json:"-"`
+	// StrangerTrial is nil if the calibration has no strangers. Means are not in a file.
+	StrangerTrial *StrangerTrial `json:"tryout,omitempty"`
+	Means         *Means         `json:"-"`
 }
 
 // measuresFormat is the version of the file.
@@ -72,22 +72,22 @@ func readMeasures(text []byte, of string) (*Measures, error) {
 func (m *Measures) check() error {
 	for l, own := range m.Spread {
 		name := fmt.Sprintf("classes[%.60q]", l)
-		if err := cmp.Or(count("the number of "+name, len(own), 2, mostOwn),
-			rises(name, own, anyDistance, false)); err != nil {
+		if err := cmp.Or(checkCount("the number of "+name, len(own), 2, maxSpreadItems),
+			checkAscending(name, own, anyDistance, false)); err != nil {
 			return err
 		}
 	}
-	if m.Tryout == nil {
+	if m.StrangerTrial == nil {
 		return nil
 	}
-	return cmp.Or(checkScores("strangers", m.Tryout.Strangers), checkScores("own", m.Tryout.Own))
+	return cmp.Or(checkScores("strangers", m.StrangerTrial.Strangers), checkScores("own", m.StrangerTrial.OwnItems))
 }
 
 func checkScores(name string, of []ClassScores) error {
 	for k, c := range of {
 		at := fmt.Sprintf("tryout.%s[%d].scores", name, k)
-		if err := cmp.Or(count("the number of "+at, len(c.Scores), 1, mostCount),
-			rises(at, c.Scores, interval{-mostScore, mostScore}, false)); err != nil {
+		if err := cmp.Or(checkCount("the number of "+at, len(c.Scores), 1, maxCount),
+			checkAscending(at, c.Scores, interval{-maxScore, maxScore}, false)); err != nil {
 			return err
 		}
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// Try calibrates on half of the classes, drawn by the seed, and measures what was
+// Validate calibrates on half of the classes, drawn by the seed, and measures what was
 // promised on the other half: false matches at each rate of fmr, and strangers let in at
 // each rate of fpir among each size of gallery, as far as there are as many classes.
-func Try(ctx context.Context, x *matrix.Dense, labels []int64, ask Ask, opt Options) (*Trial, error) {
+func Validate(ctx context.Context, x *matrix.Dense, labels []int64, ask ValidationOptions, opt Options) (*Validation, error) {
 	classes := slices.Compact(slices.Sorted(slices.Values(labels)))
 	rng := rand.New(rand.NewPCG(opt.Seed, 4))
 	rng.Shuffle(len(classes), func(a, b int) { classes[a], classes[b] = classes[b], classes[a] })
@@ -35,7 +35,7 @@ func Try(ctx context.Context, x *matrix.Dense, labels []int64, ask Ask, opt Opti
 		for k, i := range rows {
 			of[k] = labels[i]
 		}
-		return taken(x, rows), of
+		return copyRows(x, rows), of
 	}
 	ax, al := half(true)
 	c, err := Calibrate(ctx, ax, al, opt)
@@ -43,11 +43,11 @@ func Try(ctx context.Context, x *matrix.Dense, labels []int64, ask Ask, opt Opti
 		return nil, err
 	}
 	bx, bl := half(false)
-	return c.Measure(ctx, bx, bl, ask)
+	return c.Validate(ctx, bx, bl, ask)
 }
 
-// Ask says what to measure.
-type Ask struct {
+// ValidationOptions says what to measure.
+type ValidationOptions struct {
 	FMR       []float64
 	FPIR      []float64
 	Galleries []int // numbers of classes
@@ -57,37 +57,37 @@ type Ask struct {
 	Seen *Calibration
 }
 
-// Trial is what a calibration promised and what other classes gave.
-type Trial struct {
-	Classes int     `json:"classes"` // that were measured on
-	Photos  int     `json:"photos"`
-	Matches []Match `json:"matches"`
-	Opens   []Open  `json:"strangers"`
-	Covers  []Cover `json:"coverage"`
-	// Same is the reliability of the probability "same" on these classes, with both
+// Validation is what a calibration promised and what other classes gave.
+type Validation struct {
+	Classes   int        `json:"classes"` // that were measured on
+	Photos    int        `json:"photos"`
+	Matches   []Match    `json:"matches"`
+	OpenSets  []OpenSet  `json:"strangers"`
+	Coverages []Coverage `json:"coverage"`
+	// Reliability is the reliability of the probability "same" on these classes, with both
 	// kinds of pairs at equal weight.
-	Same Reliability `json:"same"`
-	// Platt is that of Platt scaling on the calibration's classes, SeenPlatt on those of
+	Reliability Reliability `json:"same"`
+	// PlattReliability is that of Platt scaling on the calibration's classes, SeenPlattReliability on those of
 	// Ask.Seen.
-	Platt     Reliability  `json:"platt"`
-	SeenPlatt *Reliability `json:"seen_platt,omitempty"`
+	PlattReliability     Reliability  `json:"platt"`
+	SeenPlattReliability *Reliability `json:"seen_platt,omitempty"`
 }
 
 // Refusals are the reasons for what was not promised.
-func (t *Trial) Refusals() (out []string) {
+func (t *Validation) Refusals() (out []string) {
 	for _, m := range t.Matches {
-		out = append(out, m.Refused)
+		out = append(out, m.RefusalReason)
 	}
-	for _, o := range t.Opens {
-		out = append(out, o.Refused)
+	for _, o := range t.OpenSets {
+		out = append(out, o.RefusalReason)
 	}
 	return slices.DeleteFunc(out, func(text string) bool { return text == "" })
 }
 
-// Pooled is the error of what several trials said, all together: what differs from trial to
+// PooledECE is the error of what several trials said, all together: what differs from trial to
 // trial because classes differ cancels, and what is wrong of all of them remains.
-func Pooled(of []Reliability) float64 {
-	all := reliability(func(yield func(p, right, wrong float64)) {
+func PooledECE(of []Reliability) float64 {
+	all := computeReliability(func(yield func(p, right, wrong float64)) {
 		for _, r := range of {
 			for _, b := range r.Bins {
 				yield(b.Probability, b.Share*b.Weight, (1-b.Share)*b.Weight)
@@ -100,45 +100,45 @@ func Pooled(of []Reliability) float64 {
 // Match is a false-match rate promised and measured. Refused says why it was not measured.
 type Match struct {
 	Threshold
-	FMR     float64 `json:"fmr"`
-	TMR     float64 `json:"tmr"`
-	Refused string  `json:"refused,omitempty"`
-	// Plain is the rate at the threshold that measures just the rate on the classes of
+	FMR           float64 `json:"fmr"`
+	TMR           float64 `json:"tmr"`
+	RefusalReason string  `json:"refused,omitempty"`
+	// UnboundedFMR is the rate at the threshold that measures just the rate on the classes of
 	// the calibration, without a bound; Seen at the one that does so on the classes of
 	// Ask.Seen.
-	Plain float64  `json:"plain"`
-	Seen  *float64 `json:"seen,omitempty"`
+	UnboundedFMR float64  `json:"plain"`
+	SeenFMR      *float64 `json:"seen,omitempty"`
 }
 
-// Open is a false-positive identification rate promised and measured.
-type Open struct {
+// OpenSet is a false-positive identification rate promised and measured.
+type OpenSet struct {
 	Threshold
-	Gallery int     `json:"gallery"`
-	FPIR    float64 `json:"fpir"`
-	TPIR    float64 `json:"tpir"` // photos with one of their own class near enough
-	Refused string  `json:"refused,omitempty"`
-	// Constant is the rate at one distance for all galleries: the one that measures the
+	Gallery       int     `json:"gallery"`
+	FPIR          float64 `json:"fpir"`
+	TPIR          float64 `json:"tpir"` // photos with one of their own class near enough
+	RefusalReason string  `json:"refused,omitempty"`
+	// ConstantFPIR is the rate at one distance for all galleries: the one that measures the
 	// rate on the calibration's classes in the smallest gallery of Ask.
-	Constant float64 `json:"constant"`
+	ConstantFPIR float64 `json:"constant"`
 }
 
-// Cover is a coverage promised and measured, every class with the same weight, and how
+// Coverage is a coverage promised and measured, every class with the same weight, and how
 // many classes a set held on average.
-type Cover struct {
-	Coverage float64 `json:"coverage"`
-	Measured float64 `json:"measured"`
-	// Low is the coverage that nine classes in ten have at least.
-	Low     float64 `json:"low"`
-	Size    float64 `json:"size"`
-	Refused string  `json:"refused,omitempty"`
-	// ByClass is the same where classes go by their own photos; nil if Refused.
-	ByClass *ByClass `json:"by_class,omitempty"`
+type Coverage struct {
+	Requested float64 `json:"coverage"`
+	Measured  float64 `json:"measured"`
+	// LowestDecile is the coverage that nine classes in ten have at least.
+	LowestDecile  float64 `json:"low"`
+	MeanSize      float64 `json:"size"`
+	RefusalReason string  `json:"refused,omitempty"`
+	// NumOwnSpread is the same where classes go by their own photos; nil if Refused.
+	ByClass *ClassCoverage `json:"by_class,omitempty"`
 }
 
-// Measure compares what a calibration promises with labelled embeddings of other classes.
-func (c *Calibration) Measure(ctx context.Context, x *matrix.Dense, labels []int64, ask Ask) (*Trial, error) {
+// Validate compares what a calibration promises with labelled embeddings of other classes.
+func (c *Calibration) Validate(ctx context.Context, x *matrix.Dense, labels []int64, ask ValidationOptions) (*Validation, error) {
 	if x != nil {
-		if err := c.Fits(embedding.Network{}, "", x.Cols); err != nil {
+		if err := c.CheckNetwork(embedding.Network{}, "", x.Cols); err != nil {
 			return nil, err
 		}
 	}
@@ -146,79 +146,79 @@ func (c *Calibration) Measure(ctx context.Context, x *matrix.Dense, labels []int
 	if err != nil {
 		return nil, err
 	}
-	if s.identities() < 2 {
+	if s.numIdentities() < 2 {
 		return nil, fmt.Errorf("one class alone has no false matches: there must be two or more to measure on")
 	}
-	near, err := s.nearest(ctx)
+	near, err := s.findNearest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	fine, err := s.count(ctx, func() {})
+	fine, err := s.countPairs(ctx, func() {})
 	if err != nil {
 		return nil, err
 	}
-	t := &Trial{Classes: s.identities(), Photos: s.x.Rows}
+	t := &Validation{Classes: s.numIdentities(), Photos: s.x.Rows}
 	for _, rate := range ask.FMR {
 		m := Match{}
 		if m.Threshold, err = c.Threshold(rate); err != nil {
-			m.Refused = err.Error()
+			m.RefusalReason = err.Error()
 		} else {
-			m.FMR, m.TMR = fine.within(s, m.Distance)
+			m.FMR, m.TMR = fine.sharesWithin(s, m.Distance)
 		}
-		if d, ok := c.constant(c.FalseMatch, rate); ok {
-			m.Plain, _ = fine.within(s, d)
+		if d, ok := c.constantThreshold(c.FalseMatch, rate); ok {
+			m.UnboundedFMR, _ = fine.sharesWithin(s, d)
 		}
 		if ask.Seen != nil {
 			seen := 0.0
-			if d, ok := ask.Seen.constant(ask.Seen.FalseMatch, rate); ok {
-				seen, _ = fine.within(s, d)
+			if d, ok := ask.Seen.constantThreshold(ask.Seen.FalseMatch, rate); ok {
+				seen, _ = fine.sharesWithin(s, d)
 			}
-			m.Seen = &seen
+			m.SeenFMR = &seen
 		}
 		m.Rate = rate
 		t.Matches = append(t.Matches, m)
 	}
 	for _, g := range ask.Galleries {
 		for _, rate := range ask.FPIR {
-			o := Open{Gallery: g}
-			each := s.total() / float64(s.identities())
+			o := OpenSet{Gallery: g}
+			each := s.totalPhotos() / float64(s.numIdentities())
 			gallery := Gallery{Classes: g, Items: int(math.Round(float64(g) * max(1, each)))}
-			if g > s.identities()-1 {
+			if g > s.numIdentities()-1 {
 				continue
 			}
-			if o.Threshold, err = c.Unknown(rate, gallery); err != nil {
-				o.Refused = err.Error()
+			if o.Threshold, err = c.UnknownThreshold(rate, gallery); err != nil {
+				o.RefusalReason = err.Error()
 			} else {
-				o.FPIR, o.TPIR = near.open(g, o.Distance)
+				o.FPIR, o.TPIR = near.openSetRates(g, o.Distance)
 			}
-			if d, ok := c.constant(c.strangersIn(slices.Min(ask.Galleries)), rate); ok {
-				o.Constant, _ = near.open(g, d)
+			if d, ok := c.constantThreshold(c.strangerRates(slices.Min(ask.Galleries)), rate); ok {
+				o.ConstantFPIR, _ = near.openSetRates(g, d)
 			}
 			o.Rate = rate
-			t.Opens = append(t.Opens, o)
+			t.OpenSets = append(t.OpenSets, o)
 		}
 	}
 	for _, coverage := range ask.Coverage {
-		t.Covers = append(t.Covers, near.cover(c, s, coverage))
+		t.Coverages = append(t.Coverages, near.measureCoverage(c, s, coverage))
 	}
-	if err := near.byClass(ctx, c, t.Covers); err != nil {
+	if err := near.measureClassCoverage(ctx, c, t.Coverages); err != nil {
 		return nil, err
 	}
-	even := func(d float64) float64 { return c.Same(d, 0.5) }
-	t.Same = reliabilityOn(s, fine, even)
-	t.Platt = reliabilityOn(s, fine, c.platt())
-	all := []judged{{even, &t.Same}, {c.platt(), &t.Platt}}
+	even := func(d float64) float64 { return c.MatchProbability(d, 0.5) }
+	t.Reliability = measureReliability(s, fine, even)
+	t.PlattReliability = measureReliability(s, fine, c.fitPlatt())
+	all := []distanceProbability{{even, &t.Reliability}, {c.fitPlatt(), &t.PlattReliability}}
 	if ask.Seen != nil {
-		r := reliabilityOn(s, fine, ask.Seen.platt())
-		t.SeenPlatt = &r
-		all = append(all, judged{ask.Seen.platt(), t.SeenPlatt})
+		r := measureReliability(s, fine, ask.Seen.fitPlatt())
+		t.SeenPlattReliability = &r
+		all = append(all, distanceProbability{ask.Seen.fitPlatt(), t.SeenPlattReliability})
 	}
-	return t, s.chance(ctx, fine, all...)
+	return t, s.computeChance(ctx, fine, all...)
 }
 
-// strangersIn are the rates by distance in galleries of a number of classes or the next
+// strangerRates are the rates by distance in galleries of a number of classes or the next
 // smaller one that is kept.
-func (c *Calibration) strangersIn(classes int) []float64 {
+func (c *Calibration) strangerRates(classes int) []float64 {
 	k := sort.Search(len(c.Strangers), func(k int) bool { return c.Strangers[k].Classes > classes })
 	return c.Strangers[max(0, k-1)].Rate
 }
@@ -233,48 +233,48 @@ func lastAtMost(v []float64, most float64) int {
 	return k
 }
 
-// within is the share of pairs of different classes, and of the same, up to a distance, by their weights.
-func (f *fineCount) within(s *set, d float64) (different, same float64) {
+// sharesWithin is the share of pairs of different classes, and of the same, up to a distance, by their weights.
+func (f *pairCounts) sharesWithin(s *set, d float64) (different, same float64) {
 	var a, b, aa, bb int64
 	for k := range f.same {
 		aa, bb = aa+f.different[k], bb+f.same[k]
-		if f.different[k]+f.same[k] > 0 && outward(s.by, above(uint32(k))) <= d {
+		if f.different[k]+f.same[k] > 0 && toDistance(s.distance, maxValueOf(uint32(k))) <= d {
 			a, b = aa, bb
 		}
 	}
 	return float64(a) / float64(max(1, aa)), float64(b) / float64(max(1, bb))
 }
 
-// reliabilityOn looks at a probability "same" on counted pairs.
-func reliabilityOn(s *set, f *fineCount, p func(distance float64) float64) Reliability {
+// measureReliability looks at a probability "same" on counted pairs.
+func measureReliability(s *set, f *pairCounts, p func(distance float64) float64) Reliability {
 	var same, different float64
 	for k := range f.same {
 		same, different = same+float64(f.same[k]), different+float64(f.different[k])
 	}
-	return reliability(func(yield func(p, right, wrong float64)) {
+	return computeReliability(func(yield func(p, right, wrong float64)) {
 		for k := range f.same {
 			if f.same[k]+f.different[k] > 0 {
-				yield(p(outward(s.by, above(uint32(k)))), float64(f.same[k])/max(1, same),
+				yield(p(toDistance(s.distance, maxValueOf(uint32(k)))), float64(f.same[k])/max(1, same),
 					float64(f.different[k])/max(1, different))
 			}
 		}
 	})
 }
 
-// nearestOf has, for every row, how near the nearest row of every class is: its own at
+// nearestDistances has, for every row, how near the nearest row of every class is: its own at
 // own, +Inf if it has no other, and the others in ascending order. items has the nearest items of
-// the others, see set.weigh. The nearest of its own is row next, and the second nearest is at second.
-type nearestOf struct {
+// the others, see set.setWeights. The nearest of its own is row next, and the second nearest is at second.
+type nearestDistances struct {
 	s      *set
-	own    []float64
+	same   []float64
 	next   []int
 	second []float64
 	others [][]float32
 	items  [][]float32
 }
 
-func (s *set) nearest(ctx context.Context) (*nearestOf, error) {
-	out := &nearestOf{s: s, own: make([]float64, s.x.Rows), next: make([]int, s.x.Rows),
+func (s *set) findNearest(ctx context.Context) (*nearestDistances, error) {
+	out := &nearestDistances{s: s, same: make([]float64, s.x.Rows), next: make([]int, s.x.Rows),
 		second: make([]float64, s.x.Rows), others: make([][]float32, s.x.Rows),
 		items: make([][]float32, s.x.Rows)}
 	var mu sync.Mutex
@@ -292,9 +292,9 @@ func (s *set) nearest(ctx context.Context) (*nearestOf, error) {
 				}
 			}
 			others := s.nearestOthers(i, v, func(int) bool { return true })
-			items := s.nearestOthers(i, v, func(p int) bool { return s.item[p] })
+			items := s.nearestOthers(i, v, func(p int) bool { return s.isItem[p] })
 			mu.Lock()
-			out.own[q], out.second[q] = outward(s.by, float64(own)), outward(s.by, float64(second))
+			out.same[q], out.second[q] = toDistance(s.distance, float64(own)), toDistance(s.distance, float64(second))
 			out.next[q], out.others[q], out.items[q] = next, others, items
 			mu.Unlock()
 		}
@@ -304,7 +304,7 @@ func (s *set) nearest(ctx context.Context) (*nearestOf, error) {
 
 // nearestOthers returns the distances of the nearest of some rows of every other class, ascending.
 func (s *set) nearestOthers(i int, v []float32, in func(p int) bool) (out []float32) {
-	for j := range s.identities() {
+	for j := range s.numIdentities() {
 		if j == i {
 			continue
 		}
@@ -314,32 +314,32 @@ func (s *set) nearestOthers(i int, v []float32, in func(p int) bool) (out []floa
 				least = min(least, v[p])
 			}
 		}
-		out = append(out, float32(outward(s.by, float64(least))))
+		out = append(out, float32(toDistance(s.distance, float64(least))))
 	}
 	slices.Sort(out)
 	return out
 }
 
-// open is the share of rows that have an item of one of g other classes, drawn at random, within d,
+// openSetRates is the share of rows that have an item of one of g other classes, drawn at random, within d,
 // and of those with one of their own.
-func (n *nearestOf) open(g int, d float64) (fpir, tpir float64) {
-	classes := n.s.identities()
+func (n *nearestDistances) openSetRates(g int, d float64) (fpir, tpir float64) {
+	classes := n.s.numIdentities()
 	table := make([]float64, classes)
 	for k := range table {
-		table[k] = met(classes-1, k, g)
+		table[k] = drawProbability(classes-1, k, g)
 	}
-	several, photos := 0.0, n.s.total()
+	several, photos := 0.0, n.s.totalPhotos()
 	for q, others := range n.items {
 		k := 0
 		for k < len(others) && float64(others[k]) <= d {
 			k++
 		}
-		i := int(n.s.of[q])
+		i := int(n.s.identityOf[q])
 		w := n.s.weight[i]
 		fpir += w * table[k] / photos
-		if n.s.photos(i) > 1 {
+		if n.s.numPhotos(i) > 1 {
 			several += w
-			if n.own[q] <= d {
+			if n.same[q] <= d {
 				tpir += w
 			}
 		}
@@ -347,36 +347,36 @@ func (n *nearestOf) open(g int, d float64) (fpir, tpir float64) {
 	return fpir, tpir / max(1, several)
 }
 
-// cover looks every row up among all others.
-func (n *nearestOf) cover(c *Calibration, s *set, coverage float64) Cover {
-	out := Cover{Coverage: coverage}
+// measureCoverage looks every row up among all others.
+func (n *nearestDistances) measureCoverage(c *Calibration, s *set, coverage float64) Coverage {
+	out := Coverage{Requested: coverage}
 	var each []float64
-	for i := range s.identities() {
-		if s.photos(i) < 2 {
+	for i := range s.numIdentities() {
+		if s.numPhotos(i) < 2 {
 			continue
 		}
-		reach, err := c.Cover(coverage, s.photos(i)-1)
+		reach, err := c.CoverageDistance(coverage, s.numPhotos(i)-1)
 		if err != nil {
-			out.Refused = err.Error()
+			out.RefusalReason = err.Error()
 			return out
 		}
-		weight, covered := 1/float64(s.photos(i)), 0.0
+		weight, covered := 1/float64(s.numPhotos(i)), 0.0
 		for q := s.first[i]; q < s.first[i+1]; q++ {
-			if n.own[q] <= reach {
+			if n.same[q] <= reach {
 				covered += weight
-				out.Size += weight
+				out.MeanSize += weight
 			}
 			for _, d := range n.others[q] {
 				if float64(d) > reach {
 					break
 				}
-				out.Size += weight
+				out.MeanSize += weight
 			}
 		}
 		each = append(each, covered)
 		out.Measured += covered
 	}
 	classes := float64(max(1, len(each)))
-	out.Measured, out.Size, out.Low = out.Measured/classes, out.Size/classes, low(each)
+	out.Measured, out.MeanSize, out.LowestDecile = out.Measured/classes, out.MeanSize/classes, lowestDecile(each)
 	return out
 }

@@ -10,25 +10,25 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// scaled draws a gallery and strangers like drawnGroups without groups, at a scale.
-func scaled(seed uint64, classes int, scale float32) (gallery *matrix.Dense, labels []string, strangers *matrix.Dense) {
+// drawScaled draws a gallery and strangers like drawnGroups without groups, at a scale.
+func drawScaled(seed uint64, classes int, scale float32) (gallery *matrix.Dense, labels []string, strangers *matrix.Dense) {
 	s := drawnGroups(seed, classes+50, 1, 0, 0)
 	for k := range s.x.Data {
 		s.x.Data[k] *= scale
 	}
 	for q := range s.first[classes] {
-		labels = append(labels, fmt.Sprint(s.of[q]))
+		labels = append(labels, fmt.Sprint(s.identityOf[q]))
 	}
 	return s.x.RowRange(0, s.first[classes]), labels, s.x.RowRange(s.first[classes], s.x.Rows)
 }
 
-// calibrated is a calibration on drawn classes without groups, which have names if named is set.
-func calibrated(t *testing.T, seed uint64, classes int, named bool) (*Calibration, *set) {
+// calibrateDrawn is a calibration on drawn classes without groups, which have names if named is set.
+func calibrateDrawn(t *testing.T, seed uint64, classes int, named bool) (*Calibration, *set) {
 	t.Helper()
 	s := drawnGroups(seed, classes, 1, 0, 0)
 	opt := Options{Names: map[int64]string{}}
 	var of []int64
-	for _, i := range s.of {
+	for _, i := range s.identityOf {
 		if of = append(of, int64(i)); named {
 			opt.Names[int64(i)] = fmt.Sprint(i)
 		}
@@ -43,9 +43,9 @@ func calibrated(t *testing.T, seed uint64, classes int, named bool) (*Calibratio
 // TestGalleryDrift: in a gallery at a tenth of the calibration's scale strangers are recognised by the gallery's own
 // classes; in galleries like the calibration nothing changes.
 func TestGalleryDrift(t *testing.T) {
-	c, _ := calibrated(t, 1, 150, false)
+	c, _ := calibrateDrawn(t, 1, 150, false)
 	in := func(x, gallery *matrix.Dense, labels []string) (share float64, drift bool) {
-		g, err := MeasuredGallery(t.Context(), c, gallery, labels, rank.Euclidean)
+		g, err := MeasureGallery(t.Context(), c, gallery, labels, rank.Euclidean)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestGalleryDrift(t *testing.T) {
 		copy(both.Data, gallery.Data)
 		copy(both.Data[len(gallery.Data):], x.Data)
 		for q := range x.Rows {
-			got, err := d.Decide([]Photo{{Vector: x.Row(q), Near: lookedUp(both, labels, gallery.Rows+q, rows)}})
+			got, err := d.Decide([]Photo{{Vector: x.Row(q), Neighbours: nearestByLoop(both, labels, gallery.Rows+q, rows)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,13 +74,13 @@ func TestGalleryDrift(t *testing.T) {
 	for _, classes := range []int{10, 40} {
 		wrong := 0
 		for seed := range uint64(10) {
-			gallery, labels, x := scaled(seed+2, classes, 1)
+			gallery, labels, x := drawScaled(seed+2, classes, 1)
 			if few, drift := in(x, gallery, labels); few > 0.15 {
 				t.Errorf("%d classes like the calibration's: %.3f of the strangers", classes, few)
 			} else if drift {
 				wrong++
 			}
-			gallery, labels, x = scaled(seed+2, classes, 0.1)
+			gallery, labels, x = drawScaled(seed+2, classes, 0.1)
 			if few, drift := in(x, gallery, labels); !drift || few > 0.3 {
 				t.Errorf("%d classes: %.3f of the strangers, drift %v", classes, few, drift)
 			}
@@ -95,20 +95,20 @@ func TestGalleryDrift(t *testing.T) {
 // as a photo of them is an item; then the gallery's own classes are strangers to each other.
 func TestClassesOfTheGallery(t *testing.T) {
 	for _, named := range []bool{false, true} {
-		c, s := calibrated(t, 3, 30, named)
+		c, s := calibrateDrawn(t, 3, 30, named)
 		var rows []int
 		var labels []string
 		for q := range s.first[25] {
 			if !named || q%2 == 0 {
-				rows, labels = append(rows, q), append(labels, fmt.Sprint(s.of[q]))
+				rows, labels = append(rows, q), append(labels, fmt.Sprint(s.identityOf[q]))
 			}
 		}
-		g, err := MeasuredGallery(t.Context(), c, taken(s.x, rows), labels, rank.Euclidean)
+		g, err := MeasureGallery(t.Context(), c, copyRows(s.x, rows), labels, rank.Euclidean)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(g.Tryout.Strangers); n != 5 || len(g.Tryout.Own) != 25 {
-			t.Errorf("names %v: %d and %d classes of strangers", named, n, len(g.Tryout.Own))
+		if n := len(g.StrangerTrial.Strangers); n != 5 || len(g.StrangerTrial.OwnItems) != 25 {
+			t.Errorf("names %v: %d and %d classes of strangers", named, n, len(g.StrangerTrial.OwnItems))
 		}
 		if _, err := c.Decider(g, IdentifyOptions{FPIR: 0.2}); err != nil {
 			t.Error(err)
@@ -123,16 +123,16 @@ func TestMeans(t *testing.T) {
 		m := NewMeans(s.x.Cols, by)
 		x := s.x
 		if by == rank.Cosine {
-			x = rank.Normalized(s.x)
+			x = rank.NormalizeRows(s.x)
 		}
 		for q := range s.x.Rows {
-			if err := m.Add(fmt.Sprint(s.of[q]), s.x.Row(q)); err != nil {
+			if err := m.Add(fmt.Sprint(s.identityOf[q]), s.x.Row(q)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		photo, out := x.Row(0), []Member{{"1", s.x.Row(s.first[1])}, {"1", s.x.Row(s.first[1] + 2)}}
-		d := m.distances(matrix.FromSlice(1, x.Cols, photo)).Data
-		count, square := m.without(out, photo, d)
+		d := m.squaredDistances(matrix.FromSlice(1, x.Cols, photo)).Data
+		count, square := m.statsWithout(out, photo, d)
 		for i := range 3 {
 			var rows []int
 			for q := s.first[i]; q < s.first[i+1]; q++ {
@@ -174,8 +174,8 @@ func TestBoundOfShares(t *testing.T) {
 	for i := range classes {
 		classes[i] = ClassScores{Scores: []float64{0, float64(i % 10)}, Group: i / 5}
 	}
-	s := sharesAt(classes, 9)
-	if math.Abs(s.mean-0.05) > 1e-12 || s.most != 0.5 || s.variance <= 0 {
+	s := shareAtScore(classes, 9)
+	if math.Abs(s.mean-0.05) > 1e-12 || s.largest != 0.5 || s.variance <= 0 {
 		t.Errorf("%+v", s)
 	}
 	last := s.mean
@@ -194,7 +194,7 @@ func TestSampleOfSingles(t *testing.T) {
 	s := drawnGroups(8, 1500, 1, 0, 0)
 	var rows []int
 	var labels []int64
-	for i := range s.identities() {
+	for i := range s.numIdentities() {
 		n := 1
 		if i%100 == 0 {
 			n = 2
@@ -203,7 +203,7 @@ func TestSampleOfSingles(t *testing.T) {
 			rows, labels = append(rows, s.first[i]+k), append(labels, int64(i))
 		}
 	}
-	c, err := Calibrate(t.Context(), taken(s.x, rows), labels, Options{})
+	c, err := Calibrate(t.Context(), copyRows(s.x, rows), labels, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestSampleOfSingles(t *testing.T) {
 	if several != 15 {
 		t.Errorf("%d of 15 classes with two photos are in the sample", several)
 	}
-	if _, err := Read(strings.NewReader(text(t, c))); err != nil {
+	if _, err := Read(strings.NewReader(encodeText(t, c))); err != nil {
 		t.Error(err)
 	}
 }

@@ -9,42 +9,42 @@ import (
 // units are the units in which classes are drawn. A group of look-alikes, such as products of one maker or
 // letters of one script, is a unit. Every other class is a separate unit.
 type units struct {
-	of     []int     // the unit of each class
-	groups int       // number of units of two classes or more
-	count  int       // number of units
-	size   []int     // number of classes of each unit
-	photos []float64 // number of photos that each unit counts for
+	unitOf    []int     // the unit of each class
+	numGroups int       // number of units of two classes or more
+	numUnits  int       // number of units
+	size      []int     // number of classes of each unit
+	photos    []float64 // number of photos that each unit counts for
 }
 
-// unitsOf returns the units, given a group of each class.
-func (s *set) unitsOf(of []int) *units {
-	u := &units{of: of, size: groups.Sizes(of)}
-	u.count = len(u.size)
-	u.photos = make([]float64, u.count)
+// unitsFromGroups returns the units, given a group of each class.
+func (s *set) unitsFromGroups(of []int) *units {
+	u := &units{unitOf: of, size: groups.Sizes(of)}
+	u.numUnits = len(u.size)
+	u.photos = make([]float64, u.numUnits)
 	for i, unit := range of {
-		u.photos[unit] += s.effective(i)
+		u.photos[unit] += s.effectivePhotos(i)
 	}
 	for _, k := range u.size {
 		if k > 1 {
-			u.groups++
+			u.numGroups++
 		}
 	}
 	return u
 }
 
-// single makes every class a unit.
-func (s *set) single() *units {
-	of := make([]int, s.identities())
+// singleUnits makes every class a unit.
+func (s *set) singleUnits() *units {
+	of := make([]int, s.numIdentities())
 	for i := range of {
 		of[i] = i
 	}
-	return s.unitsOf(of)
+	return s.unitsFromGroups(of)
 }
 
 // newUnits reports whether the classes of a set lie in groups, and in which.
 func newUnits(ctx context.Context, s *set, seed uint64) (*units, error) {
-	of, err := groups.Find(ctx, s.identities(), s.x.Cols, func(add func(class int, row []float32)) {
-		for i := range s.identities() {
+	of, err := groups.Find(ctx, s.numIdentities(), s.x.Cols, func(add func(class int, row []float32)) {
+		for i := range s.numIdentities() {
 			for q := s.first[i]; q < s.first[i+1]; q++ {
 				add(i, s.x.Row(q))
 			}
@@ -54,9 +54,9 @@ func newUnits(ctx context.Context, s *set, seed uint64) (*units, error) {
 		return nil, err
 	}
 	if of == nil {
-		return s.single(), nil
+		return s.singleUnits(), nil
 	}
-	return s.unitsOf(of), nil
+	return s.unitsFromGroups(of), nil
 }
 
 // unitSum has sums over units of their values by level, for the bound of the total.
@@ -83,9 +83,9 @@ func (s *unitSum) add(values []float64, weight float64) {
 	s.weights += weight * weight
 }
 
-// relative returns, relative to the total at a level, the variance by leaving out one unit after the
+// relativeVariance returns, relative to the total at a level, the variance by leaving out one unit after the
 // other, and the largest contribution of a unit. Both are 0 if the total is 0.
-func (s *unitSum) relative(k int) (variance, most float64) {
+func (s *unitSum) relativeVariance(k int) (variance, most float64) {
 	sum := s.sum[k]
 	if sum == 0 {
 		return 0, 0
@@ -94,9 +94,9 @@ func (s *unitSum) relative(k int) (variance, most float64) {
 	return max(0, v), s.most[k] / sum
 }
 
-// bound returns the factor by which the total of new units may exceed the total of these, if one more unit
+// boundFactor returns the factor by which the total of new units may exceed the total of these, if one more unit
 // may be like the one with the largest contribution.
-func (s *unitSum) bound(k int) float64 {
-	variance, most := s.relative(k)
-	return upperBound(1+most, newClasses*(variance+most*most))
+func (s *unitSum) boundFactor(k int) float64 {
+	variance, most := s.relativeVariance(k)
+	return upperBound(1+most, boundVarianceFactor*(variance+most*most))
 }

@@ -60,7 +60,7 @@ func TestUnits(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if u.groups > 0 {
+					if u.numGroups > 0 {
 						found++
 						all, events := s.pairWeights(u)
 						pairs += events / all / seeds
@@ -104,7 +104,7 @@ func TestUnitsDegenerate(t *testing.T) {
 		for _, n := range u.photos {
 			photos += n
 		}
-		if len(u.of) != 20 || u.count != len(u.size) || photos != 60 {
+		if len(u.unitOf) != 20 || u.numUnits != len(u.size) || photos != 60 {
 			t.Errorf("%s: %+v", name, u)
 		}
 		if _, err := Calibrate(t.Context(), x, labels, Options{}); err != nil {

@@ -2,10 +2,10 @@ package decide
 
 import "math"
 
-// platt is Platt scaling, what is usually done: one logistic function of the distance,
+// fitPlatt is Platt scaling, what is usually done: one logistic function of the distance,
 // fitted to the pairs of a calibration with both kinds at equal weight. It returns the
 // probability at even odds. Trials compare it with the curve.
-func (c *Calibration) platt() func(distance float64) float64 {
+func (c *Calibration) fitPlatt() func(distance float64) float64 {
 	n := len(c.Distances)
 	at, same, different := make([]float64, n), make([]float64, n), make([]float64, n)
 	for k, d := range c.Distances {
@@ -47,9 +47,9 @@ func (c *Calibration) platt() func(distance float64) float64 {
 	return func(d float64) float64 { return logistic(a + b*(d-mean)/wide) }
 }
 
-// constant is the largest distance that measures at most a rate on the calibration's
+// constantThreshold is the largest distance that measures at most a rate on the calibration's
 // classes, without a bound, what is usually taken for a threshold; false if none does.
-func (c *Calibration) constant(measured []float64, rate float64) (float64, bool) {
+func (c *Calibration) constantThreshold(measured []float64, rate float64) (float64, bool) {
 	k := lastAtMost(measured, rate)
 	if k < 0 {
 		return 0, false

@@ -15,9 +15,9 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 )
 
-// earlier are calibrations that earlier versions wrote: of the first one, and of the first with a
+// readEarlierFiles are calibrations that earlier versions wrote: of the first one, and of the first with a
 // closed set, alone and beside an open one.
-func earlier(t *testing.T) map[string][]byte {
+func readEarlierFiles(t *testing.T) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) < 4 {
@@ -33,13 +33,13 @@ func earlier(t *testing.T) map[string][]byte {
 }
 
 func TestEarlierCalibrationsAreRead(t *testing.T) {
-	for name, file := range earlier(t) {
+	for name, file := range readEarlierFiles(t) {
 		c, err := Read(bytes.NewReader(file))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if err := c.Fits(embedding.Network{}, c.Distance.String(), c.Dim); err != nil {
+		if err := c.CheckNetwork(embedding.Network{}, c.Distance.String(), c.Dim); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -50,7 +50,7 @@ func TestWhatIsMadeIsRead(t *testing.T) {
 	for _, by := range []rank.Distance{rank.Euclidean, rank.Cosine, rank.Dot} {
 		for _, scale := range []float64{1e-15, 1e-3, 1, 1e9, 1e17} {
 			for seed := range uint64(4) {
-				x, labels := clusters(seed, 10+int(seed), 2+int(seed), 3)
+				x, labels := drawClusters(seed, 10+int(seed), 2+int(seed), 3)
 				for i := range x.Data {
 					x.Data[i] *= float32(scale)
 				}
@@ -58,14 +58,14 @@ func TestWhatIsMadeIsRead(t *testing.T) {
 				if err != nil {
 					t.Fatal(by, scale, seed, err)
 				}
-				items := Labelled{X: x, Labels: labels}
+				items := LabelledEmbeddings{X: x, Labels: labels}
 				if z, err := CalibrateClosed(t.Context(), items, items, Options{Distance: by}); err == nil {
 					c.Closed = z.Closed
-					if _, err := Read(strings.NewReader(text(t, z))); err != nil {
+					if _, err := Read(strings.NewReader(encodeText(t, z))); err != nil {
 						t.Errorf("%v, scale %g, seed %d, closed: %v", by, scale, seed, err)
 					}
 				}
-				if _, err := Read(strings.NewReader(text(t, c))); err != nil {
+				if _, err := Read(strings.NewReader(encodeText(t, c))); err != nil {
 					t.Errorf("%v, scale %g, seed %d: %v", by, scale, seed, err)
 				}
 			}
@@ -76,13 +76,13 @@ func TestWhatIsMadeIsRead(t *testing.T) {
 // TestEveryNumberHasARange: each number of a calibration is refused by its name where it is
 // 1e300 or -1e300, and each count where it is below 0 or huge; the seed alone may be any.
 func TestEveryNumberHasARange(t *testing.T) {
-	all := earlier(t)
-	x, labels := clusters(1, 12, 3, 2)
+	all := readEarlierFiles(t)
+	x, labels := drawClusters(1, 12, 3, 2)
 	c, err := Calibrate(t.Context(), x, labels, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	all["now"] = []byte(text(t, c))
+	all["now"] = []byte(encodeText(t, c))
 	for file, good := range all {
 		decoder := json.NewDecoder(bytes.NewReader(good))
 		decoder.UseNumber()
@@ -91,7 +91,7 @@ func TestEveryNumberHasARange(t *testing.T) {
 			t.Fatal(err)
 		}
 		tries := 0
-		numbers(document, "", func(name string, v json.Number, set func(any)) {
+		visitNumbers(document, "", func(name string, v json.Number, set func(any)) {
 			values := []string{"1e300", "-1e300"}
 			if name == "format" || name == "seed" || strings.HasPrefix(name, "vote.") ||
 				strings.HasSuffix(name, "vote.c") || strings.HasSuffix(name, "vote.classes") { // of the first only
@@ -131,14 +131,14 @@ func isCount(name string) bool {
 	return strings.Contains(last, "_class[") || strings.Contains(last, "_fold[") || strings.Contains(last, "_group[")
 }
 
-// numbers visits every number of a document, of long lists the ends and the middle.
-func numbers(v any, name string, visit func(name string, v json.Number, set func(any))) {
+// visitNumbers visits every number of a document, of long lists the ends and the middle.
+func visitNumbers(v any, name string, visit func(name string, v json.Number, set func(any))) {
 	child := func(v any, name string, set func(any)) {
 		if n, ok := v.(json.Number); ok {
 			visit(name, n, set)
 			return
 		}
-		numbers(v, name, visit)
+		visitNumbers(v, name, visit)
 	}
 	switch v := v.(type) {
 	case map[string]any:
@@ -156,7 +156,7 @@ func numbers(v any, name string, visit func(name string, v json.Number, set func
 
 // TestCalibrationsThatAreNone: what is inconsistent, of the wrong length or not in order.
 func TestCalibrationsThatAreNone(t *testing.T) {
-	all := earlier(t)
+	all := readEarlierFiles(t)
 	for _, c := range []struct{ file, old, changed, want string }{
 		{"first-euclidean.json", `"photos":42`, `"photos":43`, "given is 42"},
 		{"first-euclidean.json", `"photos":42,"given":42`, `"photos":41,"given":42`, "per_class is 3: want " +
@@ -188,14 +188,14 @@ func TestCalibrationsThatAreNone(t *testing.T) {
 
 // TestWithoutANetwork: a calibration of embeddings whose network is unknown fits those of any network.
 func TestWithoutANetwork(t *testing.T) {
-	c, err := Read(bytes.NewReader(earlier(t)["first-euclidean.json"]))
+	c, err := Read(bytes.NewReader(readEarlierFiles(t)["first-euclidean.json"]))
 	if err != nil || c.Source != (embedding.Network{}) {
 		t.Fatal(c, err)
 	}
-	if err := c.Fits(embedding.Network{}, "euclidean", 4); err != nil {
+	if err := c.CheckNetwork(embedding.Network{}, "euclidean", 4); err != nil {
 		t.Error(err)
 	}
-	if err := c.Fits(embedding.Network{Fingerprint: "abc", Name: "birds"}, "euclidean", 4); err != nil {
+	if err := c.CheckNetwork(embedding.Network{Fingerprint: "abc", Name: "birds"}, "euclidean", 4); err != nil {
 		t.Error(err)
 	}
 }

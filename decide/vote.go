@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// voted is a class with its share of the vote.
-type voted[K comparable] struct {
+// classVote is a class with its share of the vote.
+type classVote[K comparable] struct {
 	class K
 	share float64
 }
 
-// evidence returns the evidence of each of the nearest photos, by its likelihood ratio exp(odds). With probability
+// likelihoodRatios returns the evidence of each of the nearest photos, by its likelihood ratio exp(odds). With probability
 // strangers a probe has no class of the gallery, and otherwise each of the classes with the same probability and, in
 // this, one of the class's items, which it matches:
 //
@@ -19,7 +19,7 @@ type voted[K comparable] struct {
 //	all  = strangers + sum of each
 //
 // So a class does not win by its number of items. items has the number of items of the class of each photo.
-func evidence(odds, items []float64, classes int, strangers float64) (each []float64, all float64) {
+func likelihoodRatios(odds, items []float64, classes int, strangers float64) (each []float64, all float64) {
 	each, all = make([]float64, len(odds)), strangers
 	for k, o := range odds {
 		each[k] = (1 - strangers) / (float64(classes) * max(1, items[k])) * math.Exp(o)
@@ -28,18 +28,18 @@ func evidence(odds, items []float64, classes int, strangers float64) (each []flo
 	return each, all
 }
 
-// votes returns the classes with their shares of the vote, the largest first, and ties in the order of
+// countVotes returns the classes with their shares of the vote, the largest first, and ties in the order of
 // their nearest photo. The share of a class is the share of its photos in all evidence.
-func votes[K comparable](class []K, odds, items []float64, classes int, strangers float64) []voted[K] {
+func countVotes[K comparable](class []K, odds, items []float64, classes int, strangers float64) []classVote[K] {
 	at := make(map[K]int)
-	var out []voted[K]
-	each, all := evidence(odds, items, classes, strangers)
+	var out []classVote[K]
+	each, all := likelihoodRatios(odds, items, classes, strangers)
 	for k, c := range class {
 		i, ok := at[c]
 		if !ok {
 			i = len(out)
 			at[c] = i
-			out = append(out, voted[K]{class: c})
+			out = append(out, classVote[K]{class: c})
 		}
 		out[i].share += each[k]
 	}
@@ -48,7 +48,7 @@ func votes[K comparable](class []K, odds, items []float64, classes int, stranger
 			out[i].share /= all
 		}
 	}
-	slices.SortStableFunc(out, func(a, b voted[K]) int {
+	slices.SortStableFunc(out, func(a, b classVote[K]) int {
 		switch {
 		case a.share > b.share:
 			return -1
@@ -71,15 +71,15 @@ type Vote struct {
 
 func (v Vote) probability(share float64) float64 { return logistic(v.A + v.B*logit(share)) }
 
-// probe is a searched photo: the log-odds of the winning label, and whether the label is right.
-type probe struct {
+// voteProbe is a searched photo: the log-odds of the winning label, and whether the label is right.
+type voteProbe struct {
 	odds  float64
 	right bool
 }
 
 // fitVote fits A and B by maximum likelihood with a weak prior around 0 and 1, after Platt (1999). It uses Newton's
 // method.
-func fitVote(probes []probe) (v Vote) {
+func fitVote(probes []voteProbe) (v Vote) {
 	v.B = 1
 	const prior = 1
 	for range 50 {

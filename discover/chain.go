@@ -16,49 +16,49 @@ const (
 	halvings = 10
 )
 
-// facing is the number of rows on each side of a joint whose distances are averaged, at most a third of a side. One
+// facingCounts is the number of rows on each side of a joint whose distances are averaged, at most a third of a side. One
 // row sees a narrow gap between few rows, and several rows see the gap that single rows between two kinds hide.
-var facing = [2]int{1, 5}
+var facingCounts = [2]int{1, 5}
 
 // chains counts isolated rows in windows of the number of groups: 2 groups, then 3 or 4, up to 8, 16, 32 and 64.
-type chains [windows + 1][len(facing)]float64
+type chains [windows + 1][len(facingCounts)]float64
 
-// chained returns the probability that a class without a gap along it has parts as isolated, however the class
+// chainProbability returns the probability that a class without a gap along it has parts as isolated, however the class
 // bends. The lines of gaps.go cut across a class: halves of an arc or of a helix look apart on them, but a chain
 // of near rows joins them. The class is compared with lines of as many rows. The window of k groups has lines with
 // k dense places. Bonferroni's correction is for the windows and the two numbers of facing rows.
-func chained(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (float64, error) {
-	c, err := isolation(ctx, y, rng)
+func chainProbability(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (float64, error) {
+	c, err := measureIsolation(ctx, y, rng)
 	p, used := 1.0, 0.0
 	for w := range c {
 		for f, rows := range c[w] {
 			if rows > 0 && (f == 0 || rows != c[w][0]) {
 				used++
-				p = min(p, linesP(rows, lineKey{y.Rows, w}, f))
+				p = min(p, linesPValue(rows, lineKey{y.Rows, w}, f))
 			}
 		}
 	}
 	return min(1, p*max(used, 1)), err
 }
 
-// isolation deals the rows into halves. Ward's tree of one half divides the rows of the other half. Each division
+// measureIsolation deals the rows into halves. Ward's tree of one half divides the rows of the other half. Each division
 // counts the rows of the more isolated of its two parts; see isolated. A part must be isolated from all other rows,
 // because neighbouring turns of a helix can be the parts of one division.
-func isolation(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out chains, err error) {
+func measureIsolation(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out chains, err error) {
 	for range halvings {
 		order := rng.Perm(y.Rows)
 		middle := y.Rows / 2
 		for _, halves := range [2][2][]int{{order[:middle], order[middle:]}, {order[middle:], order[:middle]}} {
-			known, asked := gather(y, halves[0]), gather(y, halves[1])
+			known, asked := copyRows(y, halves[0]), copyRows(y, halves[1])
 			merges, err := ward.Tree(ctx, ward.Squared(known))
 			if err != nil {
 				return out, err
 			}
 			d, group := ward.Squared(asked), make([]int, asked.Rows)
 			was := make([]int, known.Rows) // groups by the numbers of the division in which they arose
-			for k := 2; k <= mostParts(known.Rows); k++ {
+			for k := 2; k <= maxParts(known.Rows); k++ {
 				below, m := ward.Cut(merges, known.Rows, k), merges[known.Rows-k]
-				centre, size := means(known, below, k)
+				centre, size := groupMeans(known, below, k)
 				a, b := below[m.A], below[m.B]
 				from := was[m.A]
 				for i, g := range below {
@@ -69,14 +69,14 @@ func isolation(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out chains
 				ends := matrix.New(2, y.Cols)
 				copy(ends.Row(0), centre.Row(a))
 				copy(ends.Row(1), centre.Row(b))
-				for i, e := range assigned(asked, ends) {
+				for i, e := range assignToNearest(asked, ends) {
 					if group[i] == from && e == 1 {
 						group[i] = k
 					}
 				}
-				if min(size[a], size[b]) >= leastPart(known.Rows) {
-					one, two := isolated(d, group, from), isolated(d, group, k)
-					for f := range facing {
+				if min(size[a], size[b]) >= minPartRows(known.Rows) {
+					one, two := countIsolated(d, group, from), countIsolated(d, group, k)
+					for f := range facingCounts {
 						out[windowOf(k)][f] += max(one[f], two[f]) / (2 * halvings)
 					}
 				}
@@ -89,17 +89,17 @@ func isolation(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out chains
 // windowOf returns the window of k groups.
 func windowOf(k int) int { return bits.Len(uint(k-1)) - 1 }
 
-// mostParts returns the largest number of groups of n rows, and leastPart the least number of rows of a part.
-func mostParts(n int) int { return max(2, min(n/few, firstWindow<<(windows-1))) }
-func leastPart(n int) int { return max(2, min(few-1, n/3)) }
+// maxParts returns the largest number of groups of n rows, and minPartRows the least number of rows of a part.
+func maxParts(n int) int    { return max(2, min(n/minGroupRows, firstWindow<<(windows-1))) }
+func minPartRows(n int) int { return max(2, min(minGroupRows-1, n/3)) }
 
-// facingRows returns the number of facing rows of a part of n rows and the m other rows.
-func facingRows(most, n, m int) int { return max(1, min(most, min(n, m)/3)) }
+// numFacing returns the number of facing rows of a part of n rows and the m other rows.
+func numFacing(most, n, m int) int { return max(1, min(most, min(n, m)/3)) }
 
-// isolated counts the rows that are nearer to their side of a joint than the sides are to each other. The joint is
+// countIsolated counts the rows that are nearer to their side of a joint than the sides are to each other. The joint is
 // between a group and all other rows, where these are nearest to each other. d has the squared distances. A side
 // is a few rows of the group, or of the others, that are nearest to the other end of the joint.
-func isolated(d *matrix.Dense, group []int, of int) (count [len(facing)]float64) {
+func countIsolated(d *matrix.Dense, group []int, of int) (count [len(facingCounts)]float64) {
 	var sides [2][]int
 	for i, g := range group {
 		if g == of {
@@ -121,8 +121,8 @@ func isolated(d *matrix.Dense, group []int, of int) (count [len(facing)]float64)
 			}
 		}
 	}
-	for f, most := range facing {
-		n := facingRows(most, len(sides[0]), len(sides[1]))
+	for f, most := range facingCounts {
+		n := numFacing(most, len(sides[0]), len(sides[1]))
 		near := [2][]int{nearestRows(d.Row(ends[1]), sides[0], n), nearestRows(d.Row(ends[0]), sides[1], n)}
 		across := meanSquare(d, near[0], near[1])
 		for s, side := range sides {

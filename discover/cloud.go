@@ -19,35 +19,35 @@ type cloud struct {
 }
 
 const (
-	// compared is the largest number of rows that are compared with draws.
-	compared = 400
-	// flat is the effective dimension below which slices of one cloud are as compact as separate
+	// maxComparedRows is the largest number of rows that are compared with draws.
+	maxComparedRows = 400
+	// minSliceDimension is the effective dimension below which slices of one cloud are as compact as separate
 	// clouds, so that BIC would divide without end. The silhouette then decides.
-	flat = 4
+	minSliceDimension = 4
 )
 
 // newCloud compares rows with a cloud. It returns nil if there is nothing to divide.
 func newCloud(ctx context.Context, y *matrix.Dense, opt Options, rng *rand.Rand) (*cloud, error) {
-	if y.Rows < fewest {
+	if y.Rows < minClassRows {
 		return nil, nil
 	}
-	if y.Rows > compared {
-		at := rng.Perm(y.Rows)[:compared]
+	if y.Rows > maxComparedRows {
+		at := rng.Perm(y.Rows)[:maxComparedRows]
 		slices.Sort(at)
-		y = gather(y, at)
+		y = copyRows(y, at)
 	}
-	c := centred(y)
-	dim := effective(c)
+	c := centreRows(y)
+	dim := effectiveDimension(c)
 	if dim == 0 {
 		return nil, nil // all rows are equal
 	}
-	most := opt.most(y.Rows)
+	most := opt.maxGroups(y.Rows)
 	out := &cloud{mean: make([]float64, most+1), dim: dim}
 	for range opt.Draws {
-		if dim >= flat {
+		if dim >= minSliceDimension {
 			break // BIC decides
 		}
-		s, err := curve(ctx, normalLike(c, rng), most)
+		s, err := silhouetteCurve(ctx, drawNormalLike(c, rng), most)
 		if err != nil {
 			return nil, err
 		}
@@ -58,9 +58,9 @@ func newCloud(ctx context.Context, y *matrix.Dense, opt Options, rng *rand.Rand)
 	return out, nil
 }
 
-// normalLike draws as many rows from a normal cloud with the covariance of centred rows, by combining these
+// drawNormalLike draws as many rows from a normal cloud with the covariance of centred rows, by combining these
 // with normal weights.
-func normalLike(c *matrix.Dense, rng *rand.Rand) *matrix.Dense {
+func drawNormalLike(c *matrix.Dense, rng *rand.Rand) *matrix.Dense {
 	weights, draw := matrix.New(c.Rows, c.Rows), matrix.New(c.Rows, c.Cols)
 	for i := range weights.Data {
 		weights.Data[i] = float32(rng.NormFloat64())
@@ -69,8 +69,8 @@ func normalLike(c *matrix.Dense, rng *rand.Rand) *matrix.Dense {
 	return draw
 }
 
-// curve returns the silhouettes of the divisions of y.
-func curve(ctx context.Context, y *matrix.Dense, most int) ([]float64, error) {
+// silhouetteCurve returns the silhouettes of the divisions of y.
+func silhouetteCurve(ctx context.Context, y *matrix.Dense, most int) ([]float64, error) {
 	d := ward.Squared(y)
 	merges, err := ward.Tree(ctx, d)
 	if err != nil {
@@ -79,10 +79,10 @@ func curve(ctx context.Context, y *matrix.Dense, most int) ([]float64, error) {
 	return silhouettes(ctx, distances(y), merges, most)
 }
 
-// count returns the number of groups into which an agglomeration is cut.
-func (c *cloud) count(ctx context.Context, y *matrix.Dense, merges []ward.Merge, most int) (int, error) {
-	if c.dim >= flat {
-		return bic(merges, y.Rows, most, c.dim), nil
+// chooseNumGroups returns the number of groups into which an agglomeration is cut.
+func (c *cloud) chooseNumGroups(ctx context.Context, y *matrix.Dense, merges []ward.Merge, most int) (int, error) {
+	if c.dim >= minSliceDimension {
+		return bestByBIC(merges, y.Rows, most, c.dim), nil
 	}
 	most = min(most, len(c.mean)-1)
 	s, err := silhouettes(ctx, distances(y), merges, most)
@@ -98,13 +98,13 @@ func (c *cloud) count(ctx context.Context, y *matrix.Dense, merges []ward.Merge,
 	return best, nil
 }
 
-// bic returns the number of groups, at least 2, with the largest
+// bestByBIC returns the number of groups, at least 2, with the largest
 //
 //	-n p log(W / (n p)) - k (p + 1) log n
 //
 // W is the sum of squared distances from the groups' means, and p the effective dimension. This is Schwarz's
 // criterion for k equal spherical clouds, as in X-means (Pelleg and Moore 2000).
-func bic(merges []ward.Merge, n, most int, p float64) int {
+func bestByBIC(merges []ward.Merge, n, most int, p float64) int {
 	best, top := 2, math.Inf(-1)
 	var within float64
 	for i, m := range merges {
@@ -120,8 +120,8 @@ func bic(merges []ward.Merge, n, most int, p float64) int {
 	return best
 }
 
-// centred returns the rows less their mean.
-func centred(x *matrix.Dense) *matrix.Dense {
+// centreRows returns the rows less their mean.
+func centreRows(x *matrix.Dense) *matrix.Dense {
 	mean := make([]float64, x.Cols)
 	for i := range x.Rows {
 		for j, v := range x.Row(i) {
@@ -137,10 +137,10 @@ func centred(x *matrix.Dense) *matrix.Dense {
 	return out
 }
 
-// effective returns the effective dimension of centred rows, 0 if they are all equal. The sum of the
+// effectiveDimension returns the effective dimension of centred rows, 0 if they are all equal. The sum of the
 // eigenvalues is the trace of the matrix of products of the rows, and the sum of their squares is the sum of
 // the squares of these products.
-func effective(c *matrix.Dense) float64 {
+func effectiveDimension(c *matrix.Dense) float64 {
 	g := matrix.New(c.Rows, c.Rows)
 	matrix.Gemm(false, true, 1, c, c, 0, g)
 	var trace, squares float64
@@ -156,8 +156,8 @@ func effective(c *matrix.Dense) float64 {
 	return trace * trace / squares
 }
 
-// gather copies rows.
-func gather(x *matrix.Dense, rows []int) *matrix.Dense {
+// copyRows copies rows.
+func copyRows(x *matrix.Dense, rows []int) *matrix.Dense {
 	out := matrix.New(len(rows), x.Cols)
 	for k, i := range rows {
 		copy(out.Row(k), x.Row(i))

@@ -22,9 +22,9 @@ func TestEffective(t *testing.T) {
 		{[]float32{1, 1, -1, -1, 3, 3, -3, -3}, 1},
 		{make([]float32, 8), 0},
 	} {
-		about(t, "dimension", effective(centred(matrix.FromSlice(4, 2, c.rows))), c.want, 1e-6)
+		requireNear(t, "dimension", effectiveDimension(centreRows(matrix.FromSlice(4, 2, c.rows))), c.want, 1e-6)
 	}
-	got := centred(matrix.FromSlice(2, 2, []float32{1, 10, 4, 4}))
+	got := centreRows(matrix.FromSlice(2, 2, []float32{1, 10, 4, 4}))
 	if !slices.Equal(got.Data, []float32{-1.5, 3, 1.5, -3}) {
 		t.Errorf("%v", got.Data)
 	}
@@ -32,7 +32,7 @@ func TestEffective(t *testing.T) {
 
 // The number of groups has the largest criterion, the fewer of equals, at least two.
 func TestBIC(t *testing.T) {
-	x, _ := clouds(rand.New(rand.NewPCG(3, 21)), 5, 8, 6, 1.2)
+	x, _ := drawClouds(rand.New(rand.NewPCG(3, 21)), 5, 8, 6, 1.2)
 	merges, err := ward.Tree(t.Context(), ward.Squared(x))
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestBIC(t *testing.T) {
 							rows = append(rows, i)
 						}
 					}
-					for _, v := range centred(gather(x, rows)).Data {
+					for _, v := range centreRows(copyRows(x, rows)).Data {
 						within += float64(v) * float64(v)
 					}
 				}
@@ -59,7 +59,7 @@ func TestBIC(t *testing.T) {
 					best, top = k, v
 				}
 			}
-			if got := bic(merges, 40, most, p); got != best {
+			if got := bestByBIC(merges, 40, most, p); got != best {
 				t.Errorf("%d groups of up to %d in %g dimensions, want %d", got, most, p, best)
 			}
 			seen[best] = true
@@ -69,7 +69,7 @@ func TestBIC(t *testing.T) {
 		t.Errorf("only %v groups are right: the test says little", seen)
 	}
 	equal := []ward.Merge{{A: 0, B: 1, Height: 0}, {A: 0, B: 2, Height: 0}, {A: 0, B: 3, Height: 0}}
-	if got := bic(equal, 4, 4, 2); got != 2 {
+	if got := bestByBIC(equal, 4, 4, 2); got != 2 {
 		t.Errorf("%d groups of equal rows", got)
 	}
 }
@@ -77,8 +77,8 @@ func TestBIC(t *testing.T) {
 // Rows are compared with draws of one cloud: those of one cloud look less divided than several, and
 // fewer than ten rows, and equal ones, are not compared.
 func TestCloud(t *testing.T) {
-	opt := Options{Draws: 19, Most: 6}
-	several, _ := clouds(rand.New(rand.NewPCG(4, 21)), 3, 10, 2, 20)
+	opt := Options{Draws: 19, MaxSubClasses: 6}
+	several, _ := drawClouds(rand.New(rand.NewPCG(4, 21)), 3, 10, 2, 20)
 	c, err := newCloud(t.Context(), several, opt, rand.New(rand.NewPCG(1, 1)))
 	if err != nil || c == nil {
 		t.Fatalf("%v, %v", c, err)
@@ -90,7 +90,7 @@ func TestCloud(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if k, err := c.count(t.Context(), several, merges, 6); k != 3 || err != nil {
+	if k, err := c.chooseNumGroups(t.Context(), several, merges, 6); k != 3 || err != nil {
 		t.Errorf("%d groups, %v", k, err)
 	}
 	// Where the draws look as divided as the rows do into three, two are more surprising.
@@ -100,23 +100,23 @@ func TestCloud(t *testing.T) {
 	}
 	c.mean = slices.Clone(s)
 	c.mean[2] -= 0.1
-	if k, err := c.count(t.Context(), several, merges, 6); k != 2 || err != nil {
+	if k, err := c.chooseNumGroups(t.Context(), several, merges, 6); k != 2 || err != nil {
 		t.Errorf("%d groups, %v", k, err)
 	}
 	c.mean = slices.Clone(s)
 	c.mean[6] -= 0.1 // as many as there may be
-	if k, err := c.count(t.Context(), several, merges, 6); k != 6 || err != nil {
+	if k, err := c.chooseNumGroups(t.Context(), several, merges, 6); k != 6 || err != nil {
 		t.Errorf("%d groups, %v", k, err)
 	}
 	c.mean = s // of equals the first
-	if k, err := c.count(t.Context(), several, merges, 6); k != 2 || err != nil {
+	if k, err := c.chooseNumGroups(t.Context(), several, merges, 6); k != 2 || err != nil {
 		t.Errorf("%d groups of equals, %v", k, err)
 	}
 	c.dim = 4 // from here on by BIC
-	if k, err := c.count(t.Context(), several, merges, 6); k != bic(merges, 30, 6, 4) || err != nil {
+	if k, err := c.chooseNumGroups(t.Context(), several, merges, 6); k != bestByBIC(merges, 30, 6, 4) || err != nil {
 		t.Errorf("%d groups by BIC, %v", k, err)
 	}
-	one, _ := clouds(rand.New(rand.NewPCG(5, 21)), 1, 30, 2, 0)
+	one, _ := drawClouds(rand.New(rand.NewPCG(5, 21)), 1, 30, 2, 0)
 	if c, err = newCloud(t.Context(), one, opt, rand.New(rand.NewPCG(1, 1))); err != nil || c == nil {
 		t.Errorf("one cloud: %+v, %v", c, err)
 	}
@@ -124,14 +124,14 @@ func TestCloud(t *testing.T) {
 		t.Errorf("equal rows: %v, %v", c, err)
 	}
 	for n, want := range map[int]bool{9: false, 10: true} {
-		c, err := newCloud(t.Context(), gather(several, seq(n)), opt, rand.New(rand.NewPCG(1, 1)))
+		c, err := newCloud(t.Context(), copyRows(several, sequence(n)), opt, rand.New(rand.NewPCG(1, 1)))
 		if err != nil || (c != nil) != want {
 			t.Errorf("%d rows: %v, %v", n, c, err)
 		}
 	}
 }
 
-func seq(n int) []int {
+func sequence(n int) []int {
 	out := make([]int, n)
 	for i := range out {
 		out[i] = i
@@ -150,7 +150,7 @@ func TestDistinctSteps(t *testing.T) {
 		{[]float32{0, 10, 20, 30, 40, 50, 1.25}, []int{0, 1, 2, 3, 4, 5, 6}},
 		{[]float32{3}, []int{0}},
 	} {
-		if got := distinct(ward.Squared(along(c.places...))); !slices.Equal(got, c.want) {
+		if got := distinctRows(ward.Squared(rowsOnLine(c.places...))); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v, want %v", c.places, got, c.want)
 		}
 	}

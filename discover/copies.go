@@ -7,13 +7,13 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// near is the share of the usual distance to the nearest row within which rows count as copies.
-const near = 0.1
+// copyShare is the share of the usual distance to the nearest row within which rows count as copies.
+const copyShare = 0.1
 
-// distinct returns one row of each group of copies, in ascending order, given the squared distances of the
+// distinctRows returns one row of each group of copies, in ascending order, given the squared distances of the
 // rows. Copies are rows joined by a chain of steps of at most a tenth of the median distance to the nearest
 // row that is not a copy. Copies count only once as evidence.
-func distinct(d *matrix.Dense) []int {
+func distinctRows(d *matrix.Dense) []int {
 	least := make([]float32, 0, d.Rows)
 	for i := range d.Rows {
 		v := float32(math.Inf(1))
@@ -27,7 +27,7 @@ func distinct(d *matrix.Dense) []int {
 	slices.Sort(least)
 	limit := float32(0)
 	if m := least[len(least)/2]; !math.IsInf(float64(m), 1) {
-		limit = near * near * m
+		limit = copyShare * copyShare * m
 	}
 	seen := make([]bool, d.Rows)
 	var out, todo []int

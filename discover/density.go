@@ -9,24 +9,24 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// dense finds groups as HDBSCAN does (Campello, Moulavi and Sander 2013). Rows are joined in the order of
+// hdbscan finds groups as HDBSCAN does (Campello, Moulavi and Sander 2013). Rows are joined in the order of
 // their mutual reachability distance, which is the largest of their distance and of the distances to their
 // neighbours-th nearest rows. A group has at least least rows. Of nested groups, those are taken that
 // together persist longest over the falling density. d has the n x n distances. Rows without a group get the
 // group of the nearest row that has one. If there are no parts, all rows are one group.
-func dense(ctx context.Context, d *matrix.Dense, neighbours, least int) ([]int, error) {
+func hdbscan(ctx context.Context, d *matrix.Dense, neighbours, least int) ([]int, error) {
 	n := d.Rows
-	edges, err := spanning(ctx, d, core(d, neighbours))
+	edges, err := spanningTree(ctx, d, coreDistances(d, neighbours))
 	if err != nil {
 		return nil, err
 	}
 	t := condense(edges, n, least)
 	group := make([]int, n) // counted from 1; 0 for none
 	chosen := 0
-	t.choose(0)
+	t.selectGroups(0)
 	var mark func(c int)
 	mark = func(c int) {
-		if !t.nodes[c].taken {
+		if !t.nodes[c].selected {
 			for _, k := range t.nodes[c].children {
 				mark(k)
 			}
@@ -41,12 +41,12 @@ func dense(ctx context.Context, d *matrix.Dense, neighbours, least int) ([]int, 
 	if chosen == 0 {
 		return make([]int, n), nil
 	}
-	adopt(d, group)
-	return renumber(group), nil
+	assignUngrouped(d, group)
+	return renumberGroups(group), nil
 }
 
-// core is the distance of every row to its k-th nearest.
-func core(d *matrix.Dense, k int) []float32 {
+// coreDistances is the distance of every row to its k-th nearest.
+func coreDistances(d *matrix.Dense, k int) []float32 {
 	out := make([]float32, d.Rows)
 	row := make([]float32, d.Cols)
 	for i := range out {
@@ -57,9 +57,9 @@ func core(d *matrix.Dense, k int) []float32 {
 	return out
 }
 
-// spanning returns the minimum spanning tree of the mutual reachability, by Prim's algorithm, as merges in
+// spanningTree returns the minimum spanning tree of the mutual reachability, by Prim's algorithm, as merges in
 // the order of their height.
-func spanning(ctx context.Context, d *matrix.Dense, core []float32) ([]ward.Merge, error) {
+func spanningTree(ctx context.Context, d *matrix.Dense, core []float32) ([]ward.Merge, error) {
 	n := d.Rows
 	best, from := make([]float32, n), make([]int, n)
 	in := make([]bool, n)
@@ -100,18 +100,18 @@ func spanning(ctx context.Context, d *matrix.Dense, core []float32) ([]ward.Merg
 	return out, nil
 }
 
-// tree is a hierarchy of groups with enough rows. Node 0 is the group of all rows.
-type tree struct{ nodes []node }
+// condensedTree is a hierarchy of groups with enough rows. Node 0 is the group of all rows.
+type condensedTree struct{ nodes []node }
 
 type node struct {
 	rows      []int
 	children  []int
 	stability float64 // sum over its rows of the density at which they leave less the density at which the group begins
-	taken     bool
+	selected  bool
 }
 
 // condense makes the hierarchy from the edges of the spanning tree.
-func condense(edges []ward.Merge, n, least int) *tree {
+func condense(edges []ward.Merge, n, least int) *condensedTree {
 	type part struct {
 		rows        []int
 		left, right *part
@@ -136,7 +136,7 @@ func condense(edges []ward.Merge, n, least int) *tree {
 		p.rows = slices.Concat(p.left.rows, p.right.rows)
 		root[b], parts[a], top = a, p, p
 	}
-	t := &tree{}
+	t := &condensedTree{}
 	density := func(height float64) float64 { return 1 / max(height, 1e-12) }
 	var walk func(p *part, birth float64) int
 	walk = func(p *part, birth float64) int {
@@ -175,27 +175,27 @@ func condense(edges []ward.Merge, n, least int) *tree {
 	return t
 }
 
-// choose takes the groups at or below c with the largest total stability, and returns that. The group of all
+// selectGroups takes the groups at or below c with the largest total stability, and returns that. The group of all
 // rows is taken only if it has no parts.
-func (t *tree) choose(c int) float64 {
+func (t *condensedTree) selectGroups(c int) float64 {
 	n := &t.nodes[c]
 	if len(n.children) == 0 {
-		n.taken = true
+		n.selected = true
 		return n.stability
 	}
 	var below float64
 	for _, k := range n.children {
-		below += t.choose(k)
+		below += t.selectGroups(k)
 	}
 	if c != 0 && n.stability >= below {
-		n.taken = true
+		n.selected = true
 		return n.stability
 	}
 	return below
 }
 
-// adopt puts rows without a group into the group of the nearest row with a group.
-func adopt(d *matrix.Dense, group []int) {
+// assignUngrouped puts rows without a group into the group of the nearest row with a group.
+func assignUngrouped(d *matrix.Dense, group []int) {
 	was := slices.Clone(group)
 	for i, g := range was {
 		if g > 0 {
@@ -210,8 +210,8 @@ func adopt(d *matrix.Dense, group []int) {
 	}
 }
 
-// renumber numbers groups in the order of their first rows.
-func renumber(group []int) []int {
+// renumberGroups numbers groups in the order of their first rows.
+func renumberGroups(group []int) []int {
 	number := map[int]int{}
 	out := make([]int, len(group))
 	for i, g := range group {

@@ -11,10 +11,10 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// along has a row of one coordinate for each place.
-func along(places ...float32) *matrix.Dense { return matrix.FromSlice(len(places), 1, places) }
+// rowsOnLine has a row of one coordinate for each place.
+func rowsOnLine(places ...float32) *matrix.Dense { return matrix.FromSlice(len(places), 1, places) }
 
-func about(t *testing.T, what string, have, want, within float64) {
+func requireNear(t *testing.T, what string, have, want, within float64) {
 	t.Helper()
 	if !(math.Abs(have-want) <= within) {
 		t.Errorf("%s: %.9g, want %.9g", what, have, want)
@@ -28,15 +28,15 @@ func TestDense(t *testing.T) {
 		least int
 		want  []int
 	}{
-		"two and one between":     {along(0, 1, 2, 10, 11, 12, 5), 3, []int{0, 0, 0, 1, 1, 1, 0}},
-		"one beyond":              {along(0, 1, 2, 10, 11, 12, 90), 3, []int{0, 0, 0, 1, 1, 1, 1}},
-		"groups of four at least": {along(0, 1, 2, 10, 11, 12, 13), 4, []int{0, 0, 0, 0, 0, 0, 0}},
-		"a group in two": {along(0, 1, 2, 5, 6, 7, 90, 91, 92, 95, 96, 97), 3,
+		"two and one between":     {rowsOnLine(0, 1, 2, 10, 11, 12, 5), 3, []int{0, 0, 0, 1, 1, 1, 0}},
+		"one beyond":              {rowsOnLine(0, 1, 2, 10, 11, 12, 90), 3, []int{0, 0, 0, 1, 1, 1, 1}},
+		"groups of four at least": {rowsOnLine(0, 1, 2, 10, 11, 12, 13), 4, []int{0, 0, 0, 0, 0, 0, 0}},
+		"a group in two": {rowsOnLine(0, 1, 2, 5, 6, 7, 90, 91, 92, 95, 96, 97), 3,
 			[]int{0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3}},
-		"numbered by first rows": {along(10, 11, 0, 1, 12, 2), 3, []int{0, 0, 1, 1, 0, 1}},
-		"one":                    {along(4), 3, []int{0}},
+		"numbered by first rows": {rowsOnLine(10, 11, 0, 1, 12, 2), 3, []int{0, 0, 1, 1, 0, 1}},
+		"one":                    {rowsOnLine(4), 3, []int{0}},
 	} {
-		got, err := dense(t.Context(), distances(c.x), 1, c.least)
+		got, err := hdbscan(t.Context(), distances(c.x), 1, c.least)
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, %v, want %v", name, got, err, c.want)
 		}
@@ -45,9 +45,9 @@ func TestDense(t *testing.T) {
 
 // The distance to the k-th nearest row, or to the farthest of fewer.
 func TestCore(t *testing.T) {
-	d := distances(along(0, 1, 3, 7))
+	d := distances(rowsOnLine(0, 1, 3, 7))
 	for k, want := range map[int][]float32{1: {1, 1, 2, 4}, 2: {3, 2, 3, 6}, 3: {7, 6, 4, 7}, 9: {7, 6, 4, 7}} {
-		if got := core(d, k); !slices.Equal(got, want) {
+		if got := coreDistances(d, k); !slices.Equal(got, want) {
 			t.Errorf("k %d: %v, want %v", k, got, want)
 		}
 	}
@@ -61,7 +61,7 @@ func TestSpanning(t *testing.T) {
 		x.Data[i] = float32(rng.NormFloat64())
 	}
 	d := distances(x)
-	far := core(d, 3)
+	far := coreDistances(d, 3)
 	var all []ward.Merge
 	for i := range 25 {
 		for j := range i {
@@ -88,7 +88,7 @@ func TestSpanning(t *testing.T) {
 			want = append(want, e.Height)
 		}
 	}
-	got, err := spanning(t.Context(), d, far)
+	got, err := spanningTree(t.Context(), d, far)
 	if err != nil || len(got) != 24 {
 		t.Fatalf("%d edges, %v", len(got), err)
 	}
@@ -114,42 +114,42 @@ func TestCondense(t *testing.T) {
 		t.Fatalf("%+v", tree.nodes)
 	}
 	// From 1/10 on: row 2 leaves at 1/2 and the others at 1; row 5 at 1/4 and the others at 1.
-	about(t, "the first", tree.nodes[1].stability, (0.5-0.1)+2*(1-0.1), 1e-12)
-	about(t, "the second", tree.nodes[2].stability, (0.25-0.1)+2*(1-0.1), 1e-12)
+	requireNear(t, "the first", tree.nodes[1].stability, (0.5-0.1)+2*(1-0.1), 1e-12)
+	requireNear(t, "the second", tree.nodes[2].stability, (0.25-0.1)+2*(1-0.1), 1e-12)
 	if rows := tree.nodes[1].rows; !slices.Equal(rows, []int{0, 1, 2}) {
 		t.Errorf("rows %v", rows)
 	}
 	// Groups of three fall apart where two and one are left.
 	tree = condense(edges, 6, 3)
-	about(t, "the first of three", tree.nodes[1].stability, 3*(0.5-0.1), 1e-12)
+	requireNear(t, "the first of three", tree.nodes[1].stability, 3*(0.5-0.1), 1e-12)
 	// A group of four falls into two of two: all leave there.
 	tree = condense([]ward.Merge{
 		{A: 0, B: 1, Height: 1}, {A: 2, B: 3, Height: 1}, {A: 1, B: 2, Height: 2},
 		{A: 4, B: 5, Height: 1}, {A: 3, B: 4, Height: 10},
 	}, 6, 2)
-	about(t, "the first of four", tree.nodes[1].stability, 4*(0.5-0.1), 1e-12)
-	about(t, "its first half", tree.nodes[2].stability, 2*(1-0.5), 1e-12)
+	requireNear(t, "the first of four", tree.nodes[1].stability, 4*(0.5-0.1), 1e-12)
+	requireNear(t, "its first half", tree.nodes[2].stability, 2*(1-0.5), 1e-12)
 	// The smaller part leaves, on whichever side it is.
 	tree = condense([]ward.Merge{
 		{A: 0, B: 1, Height: 1}, {A: 1, B: 2, Height: 2}, {A: 5, B: 2, Height: 4},
 		{A: 3, B: 4, Height: 5}, {A: 5, B: 3, Height: 10},
 	}, 6, 2)
-	about(t, "one from the left", tree.nodes[1].stability, (0.25-0.1)+(0.5-0.1)+2*(1-0.1), 1e-12)
+	requireNear(t, "one from the left", tree.nodes[1].stability, (0.25-0.1)+(0.5-0.1)+2*(1-0.1), 1e-12)
 }
 
 // Of a group and its parts those are taken that last longer, the group where both do as
 // long; the group of all only if it has no parts.
 func TestChoose(t *testing.T) {
-	tree := &tree{nodes: []node{{children: []int{1, 2}, stability: 100}, {children: []int{3, 4}, stability: 5},
+	tree := &condensedTree{nodes: []node{{children: []int{1, 2}, stability: 100}, {children: []int{3, 4}, stability: 5},
 		{children: []int{5, 6}, stability: 1}, {stability: 2}, {stability: 3}, {stability: 1}, {stability: 1}}}
-	about(t, "all", tree.choose(0), 5+2, 0)
+	requireNear(t, "all", tree.selectGroups(0), 5+2, 0)
 	for c, want := range map[int]bool{0: false, 1: true, 2: false, 5: true, 6: true} {
-		if tree.nodes[c].taken != want {
+		if tree.nodes[c].selected != want {
 			t.Errorf("group %d taken: %v", c, !want)
 		}
 	}
 	tree.nodes = []node{{stability: 4}}
-	if tree.choose(0) != 4 || !tree.nodes[0].taken {
+	if tree.selectGroups(0) != 4 || !tree.nodes[0].selected {
 		t.Errorf("all in one: %+v", tree.nodes[0])
 	}
 }
@@ -157,11 +157,11 @@ func TestChoose(t *testing.T) {
 // Rows without a group get that of the nearest that had one before, of equals the first.
 func TestAdopt(t *testing.T) {
 	group := []int{0, 4, 0, 7, 0, 0}
-	adopt(distances(along(0, 2, 3, 4, 4.5, 9)), group)
+	assignUngrouped(distances(rowsOnLine(0, 2, 3, 4, 4.5, 9)), group)
 	if !slices.Equal(group, []int{4, 4, 4, 7, 7, 7}) {
 		t.Errorf("%v", group)
 	}
-	if got := renumber([]int{5, 2, 5, 9, 2, 0}); !slices.Equal(got, []int{0, 1, 0, 2, 1, 3}) {
+	if got := renumberGroups([]int{5, 2, 5, 9, 2, 0}); !slices.Equal(got, []int{0, 1, 0, 2, 1, 3}) {
 		t.Errorf("%v", got)
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// dip returns the dip of x, which it sorts: the largest difference between its distribution function and the
+// dipStatistic returns the dip of x, which it sorts: the largest difference between its distribution function and the
 // best distribution function with a single mode, from 1/(2n) to 1/4. It is the algorithm of Hartigan and
 // Hartigan (1985, AS 217). The mode is between low and high. The unimodal function is convex below the mode
 // and concave above it. The greatest convex minorant and the least concave majorant between low and high
 // narrow this range in turns.
-func dip(x []float64) float64 {
+func dipStatistic(x []float64) float64 {
 	n := len(x)
 	slices.Sort(x)
 	if n < 4 || x[0] == x[n-1] {
@@ -30,15 +30,15 @@ func dip(x []float64) float64 {
 			last = above[last]
 			majorant = append(majorant, last)
 		}
-		d, i, j := apart(x, minorant, majorant)
+		d, i, j := hullDistance(x, minorant, majorant)
 		if d < twice {
 			break
 		}
 		for k := i; k+1 < len(minorant); k++ {
-			twice = max(twice, off(x, minorant[k+1], minorant[k], 1))
+			twice = max(twice, maxDeviation(x, minorant[k+1], minorant[k], 1))
 		}
 		for k := j; k+1 < len(majorant); k++ {
-			twice = max(twice, off(x, majorant[k], majorant[k+1], -1))
+			twice = max(twice, maxDeviation(x, majorant[k], majorant[k+1], -1))
 		}
 		if low == minorant[i] && high == majorant[j] {
 			break
@@ -71,9 +71,9 @@ func hulls(x []float64) (below, above []int) {
 	return below, above
 }
 
-// apart returns the largest distance between minorant and majorant, in rows, and the corners at which the
+// hullDistance returns the largest distance between minorant and majorant, in rows, and the corners at which the
 // widest stretch ends: minorant[i] and majorant[j].
-func apart(x []float64, minorant, majorant []int) (d float64, i, j int) {
+func hullDistance(x []float64, minorant, majorant []int) (d float64, i, j int) {
 	i, j = len(minorant)-1, len(majorant)-1
 	if len(minorant) == 2 && len(majorant) == 2 {
 		return 1, i, j
@@ -101,9 +101,9 @@ func apart(x []float64, minorant, majorant []int) (d float64, i, j int) {
 	}
 }
 
-// off returns the largest distance of the distribution function above (side 1) or below (side -1) the line
+// maxDeviation returns the largest distance of the distribution function above (side 1) or below (side -1) the line
 // between two corners, in rows, at least 1.
-func off(x []float64, from, to int, side float64) float64 {
+func maxDeviation(x []float64, from, to int, side float64) float64 {
 	most := 1.0
 	if to-from < 2 || x[to] == x[from] {
 		return most
@@ -115,17 +115,17 @@ func off(x []float64, from, to int, side float64) float64 {
 	return most
 }
 
-// uniforms is the number of uniform samples with which a dip is compared.
-const uniforms = 5000
+// numUniformSamples is the number of uniform samples with which a dip is compared.
+const numUniformSamples = 5000
 
 // uniformDips has, by size of the sample, functions that draw the dips of uniform samples once.
 var uniformDips sync.Map
 
-// dipP returns the probability that n uniform rows have a dip of at least d. Of all distributions with one
+// dipPValue returns the probability that n uniform rows have a dip of at least d. Of all distributions with one
 // mode, the uniform one dips most. It returns 1 for fewer rows than can be judged. From 65 rows on, only a
 // few sizes of samples are drawn, because a dip falls with the square root of the number of rows.
-func dipP(d float64, n int) float64 {
-	if n < fewest {
+func dipPValue(d float64, n int) float64 {
+	if n < minClassRows {
 		return 1
 	}
 	size, step := n, 1
@@ -137,18 +137,18 @@ func dipP(d float64, n int) float64 {
 	one, _ := uniformDips.LoadOrStore(size, sync.OnceValue(func() []float64 { return drawDips(size) }))
 	of := one.(func() []float64)()
 	at, _ := slices.BinarySearch(of, d)
-	return float64(uniforms-at+1) / (uniforms + 1)
+	return float64(numUniformSamples-at+1) / (numUniformSamples + 1)
 }
 
 // drawDips returns the dips of uniform samples of n rows in ascending order, always the same.
 func drawDips(n int) []float64 {
 	rng := rand.New(rand.NewPCG(uint64(n), 217))
-	out, x := make([]float64, uniforms), make([]float64, n)
+	out, x := make([]float64, numUniformSamples), make([]float64, n)
 	for k := range out {
 		for i := range x {
 			x[i] = rng.Float64()
 		}
-		out[k] = dip(x)
+		out[k] = dipStatistic(x)
 	}
 	slices.Sort(out)
 	return out

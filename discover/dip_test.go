@@ -11,9 +11,9 @@ import (
 // as many as the probability says dip as deep.
 func TestDip(t *testing.T) {
 	two := []float64{0, 1, 1e-9, 1 + 1e-9, 2e-9, 1 + 2e-9, 3e-9, 1 + 3e-9, 4e-9, 1 + 4e-9}
-	about(t, "two groups", dip(two), 0.25, 0.011) // less a tenth of a row of ten
-	about(t, "even steps", dip([]float64{5, 3, 1, 2, 4, 6}), 1./12, 1e-12)
-	about(t, "equal places", dip([]float64{2, 2, 2, 2, 2}), 0.1, 0)
+	requireNear(t, "two groups", dipStatistic(two), 0.25, 0.011) // less a tenth of a row of ten
+	requireNear(t, "even steps", dipStatistic([]float64{5, 3, 1, 2, 4, 6}), 1./12, 1e-12)
+	requireNear(t, "equal places", dipStatistic([]float64{2, 2, 2, 2, 2}), 0.1, 0)
 	rng := rand.New(rand.NewPCG(1, 5))
 	for _, n := range []int{10, 20, 77, 300, 900} {
 		const of = 400
@@ -22,13 +22,13 @@ func TestDip(t *testing.T) {
 			for i := range x {
 				x[i] = rng.Float64()
 			}
-			if dipP(dip(x), n) <= 0.05 {
+			if dipPValue(dipStatistic(x), n) <= 0.05 {
 				deep++
 			}
 		}
-		about(t, "share of uniform samples", deep/of, 0.05, 0.03) // 2.8 deviations
+		requireNear(t, "share of uniform samples", deep/of, 0.05, 0.03) // 2.8 deviations
 	}
-	if dipP(0.25, fewest-1) != 1 {
+	if dipPValue(0.25, minClassRows-1) != 1 {
 		t.Error("too few rows are judged")
 	}
 }
@@ -43,7 +43,7 @@ func TestDipByModes(t *testing.T) {
 		for i := range x {
 			x[i] = rng.NormFloat64() + float64(4*rng.IntN(2))
 		}
-		d, want := dip(x), math.Inf(1)
+		d, want := dipStatistic(x), math.Inf(1)
 		turned := make([]float64, len(x))
 		for i, v := range x {
 			turned[len(x)-1-i] = -v
@@ -79,18 +79,18 @@ func TestTwoKindsOfTen(t *testing.T) {
 	count := func(apart float32, outliers int) (found int) {
 		for k := range 100 {
 			rng := rand.New(rand.NewPCG(uint64(k), 61))
-			x, _ := clouds(rng, 1, 20+outliers, 12, 0)
+			x, _ := drawClouds(rng, 1, 20+outliers, 12, 0)
 			for i := range 20 {
 				x.Row(i)[0] += apart * float32(i%2)
 			}
 			for i := range outliers {
 				x.Row(20 + i)[3+i] += 20
 			}
-			e, err := seek(t.Context(), x, rng)
+			e, err := findGaps(t.Context(), x, rng)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e.p() <= 0.05 {
+			if e.pValue() <= 0.05 {
 				found++
 			}
 		}
@@ -122,49 +122,49 @@ func TestLean(t *testing.T) {
 	from, to := make([]float32, 8), make([]float32, 8)
 	to[0], to[1] = 1, 1
 	l := newLine(from, to)
-	l.lean(res)
-	if a := float64(l.along[0] / l.along[1]); a > 0.1 {
-		t.Errorf("%v still goes along the scatter", l.along)
+	l.turnToDiscriminant(res)
+	if a := float64(l.direction[0] / l.direction[1]); a > 0.1 {
+		t.Errorf("%v still goes along the scatter", l.direction)
 	}
-	about(t, "the second end", dot(l.along, to)/l.square, 1, 1e-6)
+	requireNear(t, "the second end", dot(l.direction, to)/l.square, 1, 1e-6)
 	for _, r := range res {
 		r[0] /= 10
 	}
 	l = newLine(from, to)
-	l.lean(res) // as wide in all directions
-	if math.Abs(float64(l.along[0]/l.along[1])-1) > 0.1 {
-		t.Errorf("%v leans from a round cloud", l.along)
+	l.turnToDiscriminant(res) // as wide in all directions
+	if math.Abs(float64(l.direction[0]/l.direction[1])-1) > 0.1 {
+		t.Errorf("%v leans from a round cloud", l.direction)
 	}
 	// As gonum solves it: (S/s + I) w = b.
-	w := solved(res[:3], 2, []float64{1, 2, 3, 4, 5, 6, 7, 8})
+	w := solveRegularised(res[:3], 2, []float64{1, 2, 3, 4, 5, 6, 7, 8})
 	for j := range w {
 		v := w[j]
 		for _, r := range res[:3] {
 			v += dot64(r, w) / 3 / 2 * r[j]
 		}
-		about(t, "solved", v, float64(j+1), 1e-3)
+		requireNear(t, "solved", v, float64(j+1), 1e-3)
 	}
 }
 
 // What most classes show is no evidence, unless most are at the level.
 func TestCommon(t *testing.T) {
-	classes := func(n int, p float64) (out []*judged) {
+	classes := func(n int, p float64) (out []*measuredClass) {
 		for range n {
-			out = append(out, &judged{p: p})
+			out = append(out, &measuredClass{p: p})
 		}
 		return out
 	}
 	for _, c := range []struct {
-		of   []*judged
+		of   []*measuredClass
 		want float64
 	}{
 		{classes(23, 0.2), 0}, {classes(24, 0.2), 0.8416}, {classes(24, 0.9), 0}, {classes(24, 0.01), 0},
 		{append(classes(13, 1), classes(12, 0)...), 0}, {append(classes(13, 0.5), classes(12, 0)...), 0},
 	} {
-		about(t, "common", common(c.of, 0.05), c.want, 1e-4)
+		requireNear(t, "common", commonStrength(c.of, 0.05), c.want, 1e-4)
 	}
-	about(t, "beyond", beyond(0.05, 0), 0.05, 0)
-	about(t, "beyond", beyond(0.05, 1), 0.2595, 1e-3)
-	about(t, "beyond", beyond(1, 1), 1, 0)
-	about(t, "beyond", beyond(0, 1), 0, 0)
+	requireNear(t, "beyond", probabilityBeyond(0.05, 0), 0.05, 0)
+	requireNear(t, "beyond", probabilityBeyond(0.05, 1), 0.2595, 1e-3)
+	requireNear(t, "beyond", probabilityBeyond(1, 1), 1, 0)
+	requireNear(t, "beyond", probabilityBeyond(0, 1), 0, 0)
 }

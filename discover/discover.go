@@ -43,21 +43,21 @@ type Options struct {
 	// the number of its sub-classes; default 39. It is used if the class has fewer than four effective
 	// dimensions and the set has too few classes to learn from.
 	Draws int
-	// Least is the smallest number of rows of a sub-class: of every one for Density, on average for
+	// MinRows is the smallest number of rows of a sub-class: of every one for Density, on average for
 	// Ward. The default is 4 or, for Density, a fiftieth of the class and at least 5.
-	Least int
-	// Most is the largest number of sub-classes of a class; default 150.
-	Most int
-	// Rows is the largest number of rows of a class that are divided, drawn at random; default 1000.
+	MinRows int
+	// MaxSubClasses is the largest number of sub-classes of a class; default 150.
+	MaxSubClasses int
+	// MaxRows is the largest number of rows of a class that are divided, drawn at random; default 1000.
 	// Each other row gets the sub-class of the nearest drawn row. Time and memory grow with the square
 	// of Rows.
-	Rows int
+	MaxRows int
 	// Resamples is the number of times that a random four fifths of the rows are divided again, to
 	// measure stability; default 10, -1 for never.
 	Resamples int
-	// Shown is the number of the most different members of a sub-class to list; default 4.
-	Shown int
-	Seed  uint64
+	// NumShown is the number of the most different members of a sub-class to list; default 4.
+	NumShown int
+	Seed     uint64
 	// Progress, if set, is called after every class.
 	Progress func(done, total int)
 }
@@ -68,16 +68,16 @@ type Result struct {
 	Verdict Verdict
 	// Classes are in the order of their labels.
 	Classes []Class
-	// Kind is a finer label for each row: the number of its sub-class, counted over all classes in
+	// SubClassOf is a finer label for each row: the number of its sub-class, counted over all classes in
 	// their order.
-	Kind []int64
+	SubClassOf []int64
 }
 
 // Class is a class with its sub-classes.
 type Class struct {
 	Label int64
-	// Kinds are the sub-classes, the largest first. A class that is not divided has one.
-	Kinds []Kind
+	// SubClasses are the sub-classes, the largest first. A class that is not divided has one.
+	SubClasses []SubClass
 	// P is Judged.P. The class is divided if P is at most Level.
 	P float64
 	// Silhouette is the silhouette of the division, between -1 and 1; 0 for one sub-class.
@@ -86,15 +86,15 @@ type Class struct {
 	Stability float64
 }
 
-// Kind is a sub-class: a group of rows of a class.
-type Kind struct {
+// SubClass is a sub-class: a group of rows of a class.
+type SubClass struct {
 	// Rows are its members in ascending order.
 	Rows []int
 	// Exemplar is the member with the least sum of distances to the others.
 	Exemplar int
-	// Different are the members that differ most. Each is the farthest from the exemplar and the ones
+	// MostDifferent are the members that differ most. Each is the farthest from the exemplar and the ones
 	// before it.
-	Different []int
+	MostDifferent []int
 	// Stability shows how well the sub-class is found again without a fifth of the rows: it is the
 	// mean of the largest Jaccard coefficients with a sub-class of the new division (Hennig 2007).
 	// Below 0.6 a sub-class is unreliable. It is 1 for a class that is not divided, and 0 if it was not
@@ -102,12 +102,12 @@ type Kind struct {
 	Stability float64
 }
 
-// fewest is the least number of rows for judging a class. With two sub-classes of four rows each the gap
+// minClassRows is the least number of rows for judging a class. With two sub-classes of four rows each the gap
 // test cannot reach the level of 5 %.
-const fewest = 10
+const minClassRows = 10
 
 // Find divides the classes of x (n x d, with a label for each row) into sub-classes. Distances are Euclidean
-// between the given rows. For cosine distances give rows of length 1 (rank.Normalized).
+// between the given rows. For cosine distances give rows of length 1 (rank.NormalizeRows).
 //
 // Judge first judges each class. A class is divided if its P is at most Level. The number of groups is
 // chosen so that each group scatters like the set's classes without sub-classes, and Ward gives less weight
@@ -118,25 +118,25 @@ const fewest = 10
 // range. Classes of fewer than ten rows and classes of equal rows are not divided. The seed determines every
 // bit of the result. Find checks ctx between steps of milliseconds.
 func Find(ctx context.Context, x *matrix.Dense, labels []int64, opt Options) (*Result, error) {
-	s, err := newSet(ctx, x, labels, &opt)
+	s, err := newClassSet(ctx, x, labels, &opt)
 	if err != nil {
 		return nil, err
 	}
 	even := x
-	if s.usual != nil && s.verdict.Several > 0 && opt.Method == Ward {
+	if s.usual != nil && s.verdict.NumDivided > 0 && opt.Method == Ward {
 		even = s.even
 	}
-	res := &Result{Verdict: s.verdict, Kind: make([]int64, x.Rows)}
+	res := &Result{Verdict: s.verdict, SubClassOf: make([]int64, x.Rows)}
 	var next int64
 	for k, j := range s.classes {
-		c, err := divide(ctx, x, even, j, s.usual, opt, rand.New(rand.NewPCG(opt.Seed, uint64(k))))
+		c, err := divideClass(ctx, x, even, j, s.usual, opt, rand.New(rand.NewPCG(opt.Seed, uint64(k))))
 		if err != nil {
 			return nil, fmt.Errorf("sub-classes of class %d: %w", j.label, err)
 		}
 		c.Label = j.label
-		for _, kind := range c.Kinds {
+		for _, kind := range c.SubClasses {
 			for _, i := range kind.Rows {
-				res.Kind[i] = next
+				res.SubClassOf[i] = next
 			}
 			next++
 		}
@@ -148,18 +148,18 @@ func Find(ctx context.Context, x *matrix.Dense, labels []int64, opt Options) (*R
 	return res, nil
 }
 
-// settle fills in defaults.
-func (o *Options) settle() error {
-	if o.Level < 0 || o.Level > 1 || o.Draws < 0 || o.Least < 0 || o.Most < 0 || o.Resamples < -1 || o.Shown < 0 ||
-		o.Rows < 0 || o.Rows > 0 && o.Rows < fewest || o.Method != Ward && o.Method != Density {
+// setDefaults fills in defaults.
+func (o *Options) setDefaults() error {
+	if o.Level < 0 || o.Level > 1 || o.Draws < 0 || o.MinRows < 0 || o.MaxSubClasses < 0 || o.Resamples < -1 || o.NumShown < 0 ||
+		o.MaxRows < 0 || o.MaxRows > 0 && o.MaxRows < minClassRows || o.Method != Ward && o.Method != Density {
 		return fmt.Errorf("discover: options out of range: level %g, draws %d, least %d, most %d, rows %d, "+
-			"resamples %d, shown %d, method %d", o.Level, o.Draws, o.Least, o.Most, o.Rows,
-			o.Resamples, o.Shown, int(o.Method))
+			"resamples %d, shown %d, method %d", o.Level, o.Draws, o.MinRows, o.MaxSubClasses, o.MaxRows,
+			o.Resamples, o.NumShown, int(o.Method))
 	}
 	for _, d := range []struct {
 		of    *int
 		usual int
-	}{{&o.Draws, 39}, {&o.Most, 150}, {&o.Rows, 1000}, {&o.Resamples, 10}, {&o.Shown, 4}} {
+	}{{&o.Draws, 39}, {&o.MaxSubClasses, 150}, {&o.MaxRows, 1000}, {&o.Resamples, 10}, {&o.NumShown, 4}} {
 		if *d.of == 0 {
 			*d.of = d.usual
 		}
@@ -168,17 +168,17 @@ func (o *Options) settle() error {
 	return nil
 }
 
-// divide divides a class. It uses the distances of the rows of even, but chooses the number of sub-classes by
+// divideClass divides a class. It uses the distances of the rows of even, but chooses the number of sub-classes by
 // the rows of x.
-func divide(ctx context.Context, x, even *matrix.Dense, j *judged, u *usual, opt Options,
+func divideClass(ctx context.Context, x, even *matrix.Dense, j *measuredClass, u *usualScatter, opt Options,
 	rng *rand.Rand) (*Class, error) {
 	rows, sample := j.rows, j.sample
-	y := gather(even, sample)
+	y := copyRows(even, sample)
 	c := &Class{P: j.p}
 	group := make([]int, len(sample))
 	var err error
 	if j.p <= opt.Level && len(sample) >= 2 {
-		if group, err = opt.groups(ctx, gather(x, sample), y, u, rng); err != nil {
+		if group, err = opt.chooseGroups(ctx, copyRows(x, sample), y, u, rng); err != nil {
 			return nil, err
 		}
 	}
@@ -187,51 +187,51 @@ func divide(ctx context.Context, x, even *matrix.Dense, j *judged, u *usual, opt
 	stability := slices.Repeat([]float64{1}, n)
 	if n > 1 {
 		c.Silhouette = meanSilhouette(d, group, n)
-		if stability, err = opt.stability(ctx, y, group, n, rng); err != nil {
+		if stability, err = opt.measureStability(ctx, y, group, n, rng); err != nil {
 			return nil, err
 		}
 	}
-	members := spread(even, rows, sample, group, n)
+	members := assignToNearestRow(even, rows, sample, group, n)
 	for g := range n {
-		k := Kind{Rows: members[g], Stability: stability[g]}
-		k.Exemplar, k.Different = shown(d, sample, group, g, opt.Shown)
-		c.Kinds = append(c.Kinds, k)
+		k := SubClass{Rows: members[g], Stability: stability[g]}
+		k.Exemplar, k.MostDifferent = chooseShown(d, sample, group, g, opt.NumShown)
+		c.SubClasses = append(c.SubClasses, k)
 		c.Stability += stability[g] * float64(len(k.Rows)) / float64(len(rows))
 	}
-	slices.SortStableFunc(c.Kinds, func(a, b Kind) int { return len(b.Rows) - len(a.Rows) })
+	slices.SortStableFunc(c.SubClasses, func(a, b SubClass) int { return len(b.Rows) - len(a.Rows) })
 	return c, nil
 }
 
-// groups divides rows that have several sub-classes. It chooses the number by y.
-func (o *Options) groups(ctx context.Context, y, even *matrix.Dense, u *usual, rng *rand.Rand) ([]int, error) {
+// chooseGroups divides rows that have several sub-classes. It chooses the number by y.
+func (o *Options) chooseGroups(ctx context.Context, y, even *matrix.Dense, u *usualScatter, rng *rand.Rand) ([]int, error) {
 	if o.Method == Density {
-		return o.again(ctx, y, 0)
+		return o.divideInto(ctx, y, 0)
 	}
 	merges, err := ward.Tree(ctx, ward.Squared(y))
 	if err != nil {
 		return nil, err
 	}
-	most := o.most(y.Rows)
+	most := o.maxGroups(y.Rows)
 	if u != nil {
-		return o.again(ctx, even, u.count(merges, y.Rows, most))
+		return o.divideInto(ctx, even, u.chooseNumGroups(merges, y.Rows, most))
 	}
 	cloud, err := newCloud(ctx, y, *o, rng)
 	if err != nil || cloud == nil {
 		return make([]int, y.Rows), err
 	}
-	k, err := cloud.count(ctx, y, merges, most)
+	k, err := cloud.chooseNumGroups(ctx, y, merges, most)
 	if err != nil {
 		return nil, err
 	}
 	return ward.Cut(merges, y.Rows, k), nil
 }
 
-// again divides rows into k groups in the same way as groups.
-func (o *Options) again(ctx context.Context, y *matrix.Dense, k int) ([]int, error) {
+// divideInto divides rows into k groups in the same way as groups.
+func (o *Options) divideInto(ctx context.Context, y *matrix.Dense, k int) ([]int, error) {
 	if o.Method == Density {
-		least := o.Least
+		least := o.MinRows
 		least = cmp.Or(least, max(5, y.Rows/50))
-		return dense(ctx, distances(y), max(3, least/2), least)
+		return hdbscan(ctx, distances(y), max(3, least/2), least)
 	}
 	merges, err := ward.Tree(ctx, ward.Squared(y))
 	if err != nil {
@@ -240,22 +240,22 @@ func (o *Options) again(ctx context.Context, y *matrix.Dense, k int) ([]int, err
 	return ward.Cut(merges, y.Rows, k), nil
 }
 
-// most returns the largest number of groups of n rows.
-func (o *Options) most(n int) int {
-	least := o.Least
+// maxGroups returns the largest number of groups of n rows.
+func (o *Options) maxGroups(n int) int {
+	least := o.MinRows
 	least = cmp.Or(least, 4)
-	return max(2, min(o.Most, n/least))
+	return max(2, min(o.MaxSubClasses, n/least))
 }
 
-// stability returns Kind.Stability of every group.
-func (o *Options) stability(ctx context.Context, y *matrix.Dense, group []int, n int, rng *rand.Rand) ([]float64,
+// measureStability returns Kind.Stability of every group.
+func (o *Options) measureStability(ctx context.Context, y *matrix.Dense, group []int, n int, rng *rand.Rand) ([]float64,
 	error) {
 	out := make([]float64, n)
 	seen := make([]float64, n)
 	for range o.Resamples {
 		at := rng.Perm(y.Rows)[:y.Rows*4/5]
 		slices.Sort(at)
-		now, err := o.again(ctx, gather(y, at), n)
+		now, err := o.divideInto(ctx, copyRows(y, at), n)
 		if err != nil {
 			return nil, err
 		}
@@ -285,9 +285,9 @@ func (o *Options) stability(ctx context.Context, y *matrix.Dense, group []int, n
 	return out, nil
 }
 
-// spread assigns every row to the group of the nearest row of the sample, and returns the members of each
+// assignToNearestRow assigns every row to the group of the nearest row of the sample, and returns the members of each
 // group.
-func spread(x *matrix.Dense, rows, sample, group []int, n int) [][]int {
+func assignToNearestRow(x *matrix.Dense, rows, sample, group []int, n int) [][]int {
 	out := make([][]int, n)
 	if len(rows) == len(sample) {
 		for k, i := range rows {
@@ -296,11 +296,11 @@ func spread(x *matrix.Dense, rows, sample, group []int, n int) [][]int {
 		return out
 	}
 	const block = 256
-	s := gather(x, sample)
+	s := copyRows(x, sample)
 	for lo := 0; lo < len(rows); lo += block {
 		some := rows[lo:min(lo+block, len(rows))]
 		d := matrix.New(len(some), s.Rows)
-		matrix.SquaredDistances(gather(x, some), s, d)
+		matrix.SquaredDistances(copyRows(x, some), s, d)
 		for k, i := range some {
 			near := 0
 			for j, v := range d.Row(k) {
@@ -314,8 +314,8 @@ func spread(x *matrix.Dense, rows, sample, group []int, n int) [][]int {
 	return out
 }
 
-// shown finds the exemplar of group g and its most different members.
-func shown(d *matrix.Dense, sample, group []int, g, most int) (exemplar int, different []int) {
+// chooseShown finds the exemplar of group g and its most different members.
+func chooseShown(d *matrix.Dense, sample, group []int, g, most int) (exemplar int, different []int) {
 	var in []int
 	for k, h := range group {
 		if h == g {

@@ -16,9 +16,9 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// clouds draws k normal clouds of n rows in d dimensions, whose centres have
+// drawClouds draws k normal clouds of n rows in d dimensions, whose centres have
 // coordinates of the given deviation, and returns which cloud each row is of.
-func clouds(rng *rand.Rand, k, n, d int, apart float64) (*matrix.Dense, []int64) {
+func drawClouds(rng *rand.Rand, k, n, d int, apart float64) (*matrix.Dense, []int64) {
 	x, of := matrix.New(k*n, d), make([]int64, k*n)
 	for c := range k {
 		centre := make([]float64, d)
@@ -35,7 +35,7 @@ func clouds(rng *rand.Rand, k, n, d int, apart float64) (*matrix.Dense, []int64)
 	return x, of
 }
 
-func find(t *testing.T, x *matrix.Dense, labels []int64, opt Options) *Result {
+func findSubClasses(t *testing.T, x *matrix.Dense, labels []int64, opt Options) *Result {
 	t.Helper()
 	r, err := Find(context.Background(), x, labels, opt)
 	if err != nil {
@@ -53,31 +53,31 @@ func TestFind(t *testing.T) {
 		method Method
 	}{{2, 30, Ward}, {40, 2, Ward}, {2, 30, Density}, {40, 2, Density}} {
 		rng := rand.New(rand.NewPCG(uint64(c.d), 1))
-		several, of := clouds(rng, 5, 24, c.d, c.apart)
-		one, _ := clouds(rng, 1, 120, c.d, 0)
+		several, of := drawClouds(rng, 5, 24, c.d, c.apart)
+		one, _ := drawClouds(rng, 1, 120, c.d, 0)
 		x, labels := matrix.New(240, c.d), make([]int64, 240)
 		for i := range 120 { // the classes take turns
 			copy(x.Row(2*i), several.Row(i))
 			copy(x.Row(2*i+1), one.Row(i))
 			labels[2*i], labels[2*i+1] = 7, 3
 		}
-		r := find(t, x, labels, Options{Method: c.method, Seed: 3})
+		r := findSubClasses(t, x, labels, Options{Method: c.method, Seed: 3})
 		if len(r.Classes) != 2 || r.Classes[0].Label != 3 || r.Classes[1].Label != 7 {
 			t.Fatalf("%v in %d dimensions: classes %+v", c.method, c.d, r.Classes)
 		}
-		if got := r.Classes[0]; len(got.Kinds) != 1 || got.P <= 0.05 || got.Stability != 1 {
-			t.Errorf("%v in %d dimensions: one cloud has %d kinds, p %g", c.method, c.d, len(got.Kinds), got.P)
+		if got := r.Classes[0]; len(got.SubClasses) != 1 || got.P <= 0.05 || got.Stability != 1 {
+			t.Errorf("%v in %d dimensions: one cloud has %d kinds, p %g", c.method, c.d, len(got.SubClasses), got.P)
 		}
 		got := r.Classes[1]
-		if len(got.Kinds) != 5 || got.P > 0.05 || got.Stability < 0.9 {
+		if len(got.SubClasses) != 5 || got.P > 0.05 || got.Stability < 0.9 {
 			t.Errorf("%v in %d dimensions: five clouds have %d kinds, p %g, stability %g", c.method, c.d,
-				len(got.Kinds), got.P, got.Stability)
+				len(got.SubClasses), got.P, got.Stability)
 		}
 		var want, have []int64
 		for i := range 120 {
-			want, have = append(want, of[i]), append(have, r.Kind[2*i])
-			if r.Kind[2*i+1] != 0 {
-				t.Fatalf("row %d of class 3 has kind %d", 2*i+1, r.Kind[2*i+1])
+			want, have = append(want, of[i]), append(have, r.SubClassOf[2*i])
+			if r.SubClassOf[2*i+1] != 0 {
+				t.Fatalf("row %d of class 3 has kind %d", 2*i+1, r.SubClassOf[2*i+1])
 			}
 		}
 		tab, err := cluster.NewTable(want, have)
@@ -87,12 +87,12 @@ func TestFind(t *testing.T) {
 		if ari := tab.ARI(); ari < 0.95 {
 			t.Errorf("%v in %d dimensions: adjusted Rand index %g", c.method, c.d, ari)
 		}
-		for _, k := range got.Kinds {
-			if !slices.Contains(k.Rows, k.Exemplar) || len(k.Different) != 4 ||
-				slices.Contains(k.Different, k.Exemplar) || !slices.IsSorted(k.Rows) {
+		for _, k := range got.SubClasses {
+			if !slices.Contains(k.Rows, k.Exemplar) || len(k.MostDifferent) != 4 ||
+				slices.Contains(k.MostDifferent, k.Exemplar) || !slices.IsSorted(k.Rows) {
 				t.Errorf("kind %+v", k)
 			}
-			for _, i := range k.Different {
+			for _, i := range k.MostDifferent {
 				if !slices.Contains(k.Rows, i) {
 					t.Errorf("row %d is no member of %v", i, k.Rows)
 				}
@@ -106,12 +106,12 @@ func TestLevel(t *testing.T) {
 	wrong, n := 0, 60
 	for k := range n {
 		rng := rand.New(rand.NewPCG(9, uint64(k)))
-		x, _ := clouds(rng, 1, 60, 6, 0)
+		x, _ := drawClouds(rng, 1, 60, 6, 0)
 		for i := range x.Rows {
 			x.Row(i)[0] *= 5
 			x.Row(i)[1] *= 2
 		}
-		r := find(t, x, make([]int64, x.Rows), Options{Seed: uint64(k), Draws: 19, Resamples: -1})
+		r := findSubClasses(t, x, make([]int64, x.Rows), Options{Seed: uint64(k), Draws: 19, Resamples: -1})
 		if r.Classes[0].P <= 0.05 {
 			wrong++
 		}
@@ -123,22 +123,22 @@ func TestLevel(t *testing.T) {
 
 // A class larger than Rows is divided by a sample, and all its rows get a kind.
 func TestSample(t *testing.T) {
-	x, of := clouds(rand.New(rand.NewPCG(4, 4)), 3, 200, 8, 4)
-	r := find(t, x, make([]int64, x.Rows), Options{Rows: 90})
-	tab, err := cluster.NewTable(of, r.Kind)
+	x, of := drawClouds(rand.New(rand.NewPCG(4, 4)), 3, 200, 8, 4)
+	r := findSubClasses(t, x, make([]int64, x.Rows), Options{MaxRows: 90})
+	tab, err := cluster.NewTable(of, r.SubClassOf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(r.Classes[0].Kinds); n != 3 || tab.ARI() < 0.98 {
+	if n := len(r.Classes[0].SubClasses); n != 3 || tab.ARI() < 0.98 {
 		t.Errorf("%d kinds, adjusted Rand index %g", n, tab.ARI())
 	}
 }
 
 func TestSameBits(t *testing.T) {
-	x, _ := clouds(rand.New(rand.NewPCG(5, 5)), 4, 30, 12, 2)
-	want := find(t, x, make([]int64, x.Rows), Options{Seed: 2})
+	x, _ := drawClouds(rand.New(rand.NewPCG(5, 5)), 4, 30, 12, 2)
+	want := findSubClasses(t, x, make([]int64, x.Rows), Options{Seed: 2})
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	if got := find(t, x, make([]int64, x.Rows), Options{Seed: 2}); !reflect.DeepEqual(got, want) {
+	if got := findSubClasses(t, x, make([]int64, x.Rows), Options{Seed: 2}); !reflect.DeepEqual(got, want) {
 		t.Error("another number of processors gives other kinds")
 	}
 }
@@ -156,15 +156,15 @@ func TestDegenerate(t *testing.T) {
 	}{{"nothing", matrix.New(0, 3), 0}, {"one row", matrix.New(1, 3), 1}, {"equal rows", same, 1},
 		{"two points", two, 1}} {
 		for _, m := range []Method{Ward, Density} {
-			r := find(t, c.x, make([]int64, c.x.Rows), Options{Method: m})
+			r := findSubClasses(t, c.x, make([]int64, c.x.Rows), Options{Method: m})
 			n := 0
 			for _, class := range r.Classes {
-				n += len(class.Kinds)
+				n += len(class.SubClasses)
 				if class.P <= 0 || class.P > 1 || c.kinds == 1 && class.P <= 0.05 {
 					t.Errorf("%s, %v: p = %g", c.name, m, class.P)
 				}
-				for _, k := range class.Kinds {
-					if m := k.Different; c.name == "equal rows" && len(m) > 0 {
+				for _, k := range class.SubClasses {
+					if m := k.MostDifferent; c.name == "equal rows" && len(m) > 0 {
 						t.Errorf("%v differ among equal rows", m)
 					}
 				}
@@ -194,7 +194,7 @@ func TestDegenerate(t *testing.T) {
 }
 
 func TestStops(t *testing.T) {
-	x, _ := clouds(rand.New(rand.NewPCG(6, 6)), 3, 40, 5, 5)
+	x, _ := drawClouds(rand.New(rand.NewPCG(6, 6)), 3, 40, 5, 5)
 	ctxtest.CheckStops(t, 1000, func(ctx context.Context) error {
 		_, err := Find(ctx, x, make([]int64, x.Rows), Options{})
 		return err
@@ -204,7 +204,7 @@ func TestStops(t *testing.T) {
 // Ward's merges are those of the definition: each joins the two groups whose union
 // adds least to the sum of squares.
 func TestWard(t *testing.T) {
-	x, _ := clouds(rand.New(rand.NewPCG(7, 7)), 3, 9, 4, 1)
+	x, _ := drawClouds(rand.New(rand.NewPCG(7, 7)), 3, 9, 4, 1)
 	merges, err := ward.Tree(t.Context(), ward.Squared(x))
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +214,7 @@ func TestWard(t *testing.T) {
 		groups[i] = []int{i}
 	}
 	within := func(rows []int) (sum float64) {
-		c := centred(gather(x, rows))
+		c := centreRows(copyRows(x, rows))
 		for _, v := range c.Data {
 			sum += float64(v) * float64(v)
 		}
@@ -254,7 +254,7 @@ func TestWard(t *testing.T) {
 
 // The scores of all cuts are those of each cut by itself.
 func TestSilhouettes(t *testing.T) {
-	x, _ := clouds(rand.New(rand.NewPCG(8, 8)), 4, 12, 3, 2)
+	x, _ := drawClouds(rand.New(rand.NewPCG(8, 8)), 4, 12, 3, 2)
 	merges, err := ward.Tree(t.Context(), ward.Squared(x))
 	if err != nil {
 		t.Fatal(err)

@@ -32,27 +32,27 @@ func TestDistancesOfExemplars(t *testing.T) {
 			y.Row(i)[2] += c.apart
 		}
 		c.opt.Resamples = -1
-		r := find(t, y, labels, c.opt)
-		if several := r.Verdict.Several; !r.Verdict.Calibrated || several > 0 != (c.apart > 0) {
+		r := findSubClasses(t, y, labels, c.opt)
+		if several := r.Verdict.NumDivided; !r.Verdict.Calibrated || several > 0 != (c.apart > 0) {
 			t.Fatalf("%s: %v", name, &r.Verdict)
 		}
-		s, err := newSet(t.Context(), y, labels, &c.opt)
+		s, err := newClassSet(t.Context(), y, labels, &c.opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		even, err := levelled(t.Context(), y, s.classes)
+		even, err := levelScatter(t.Context(), y, s.classes)
 		if err != nil {
 			t.Fatal(err)
 		}
 		differ := 0
 		for k, got := range r.Classes {
 			j := s.classes[k]
-			if len(got.Kinds) > 1 {
+			if len(got.SubClasses) > 1 {
 				continue
 			}
 			alone := make([]int, len(j.sample))
-			plain, _ := shown(distances(gather(y, j.sample)), j.sample, alone, 0, 1)
-			level, _ := shown(distances(gather(even, j.sample)), j.sample, alone, 0, 1)
+			plain, _ := chooseShown(distances(copyRows(y, j.sample)), j.sample, alone, 0, 1)
+			level, _ := chooseShown(distances(copyRows(even, j.sample)), j.sample, alone, 0, 1)
 			if plain != level {
 				differ++
 			}
@@ -60,8 +60,8 @@ func TestDistancesOfExemplars(t *testing.T) {
 			if c.even {
 				want = level
 			}
-			if got.Kinds[0].Exemplar != want {
-				t.Errorf("%s: class %d is shown by row %d, want %d", name, k, got.Kinds[0].Exemplar, want)
+			if got.SubClasses[0].Exemplar != want {
+				t.Errorf("%s: class %d is shown by row %d, want %d", name, k, got.SubClasses[0].Exemplar, want)
 			}
 		}
 		if differ == 0 {

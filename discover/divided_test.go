@@ -23,8 +23,8 @@ func TestDividedLeast(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked := matrix.FromSlice(3, 1, []float32{0.5, 100.2, 50})
-		out := divided(known, merges, 2, asked)
-		if got := len(out.places[0])+len(out.places[1]) > 0; got != want || out.first {
+		out := divideGroup(known, merges, 2, asked)
+		if got := len(out.positions[0])+len(out.positions[1]) > 0; got != want || out.first {
 			t.Errorf("%d of 12 apart: %+v, want places %v and the smaller part at the second end", small, out, want)
 		}
 	}
@@ -34,10 +34,10 @@ func TestDividedLeast(t *testing.T) {
 // do not decide, none are drawn.
 func TestCloudOfItsDraws(t *testing.T) {
 	const draws = 4
-	opt := Options{Draws: draws, Most: 5}
+	opt := Options{Draws: draws, MaxSubClasses: 5}
 	for _, d := range []int{2, 12} {
-		y, _ := clouds(rand.New(rand.NewPCG(4, 21)), 2, 8, d, 3/float64(d))
-		most := opt.most(y.Rows)
+		y, _ := drawClouds(rand.New(rand.NewPCG(4, 21)), 2, 8, d, 3/float64(d))
+		most := opt.maxGroups(y.Rows)
 		got, err := newCloud(t.Context(), y, opt, rand.New(rand.NewPCG(9, 9)))
 		if err != nil {
 			t.Fatal(err)
@@ -45,7 +45,7 @@ func TestCloudOfItsDraws(t *testing.T) {
 		want := make([]float64, most+1)
 		rng := rand.New(rand.NewPCG(9, 9))
 		for range draws {
-			s, err := curve(t.Context(), normalLike(centred(y), rng), most)
+			s, err := silhouetteCurve(t.Context(), drawNormalLike(centreRows(y), rng), most)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,12 +54,12 @@ func TestCloudOfItsDraws(t *testing.T) {
 			}
 		}
 		for k, v := range want {
-			if got.dim >= flat {
+			if got.dim >= minSliceDimension {
 				v = 0
 			}
-			about(t, "mean of the draws", got.mean[k], v, 1e-9)
+			requireNear(t, "mean of the draws", got.mean[k], v, 1e-9)
 		}
-		if (got.dim >= flat) != (d == 12) {
+		if (got.dim >= minSliceDimension) != (d == 12) {
 			t.Errorf("%d dimensions count as %g", d, got.dim)
 		}
 	}

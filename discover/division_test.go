@@ -18,10 +18,10 @@ func TestWardTies(t *testing.T) {
 		x    *matrix.Dense
 		want []ward.Merge
 	}{
-		{along(0, 1, 2, 3), []ward.Merge{{A: 0, B: 1, Height: 1}, {A: 2, B: 3, Height: 1}, {A: 0, B: 2, Height: 8}}},
-		{along(1, 0, 2), []ward.Merge{{A: 0, B: 1, Height: 1}, {A: 0, B: 2, Height: 3}}}, // 2 * 2/3 * 1.5^2
-		{along(5, 5, 5), []ward.Merge{{A: 0, B: 1, Height: 0}, {A: 0, B: 2, Height: 0}}},
-		{along(7), []ward.Merge{}},
+		{rowsOnLine(0, 1, 2, 3), []ward.Merge{{A: 0, B: 1, Height: 1}, {A: 2, B: 3, Height: 1}, {A: 0, B: 2, Height: 8}}},
+		{rowsOnLine(1, 0, 2), []ward.Merge{{A: 0, B: 1, Height: 1}, {A: 0, B: 2, Height: 3}}}, // 2 * 2/3 * 1.5^2
+		{rowsOnLine(5, 5, 5), []ward.Merge{{A: 0, B: 1, Height: 0}, {A: 0, B: 2, Height: 0}}},
+		{rowsOnLine(7), []ward.Merge{}},
 	} {
 		if got, err := ward.Tree(t.Context(), ward.Squared(c.x)); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v, %v, want %v", c.x.Data, got, err, c.want)
@@ -44,14 +44,14 @@ func TestWardTies(t *testing.T) {
 
 // The silhouette of rows is (b - a) / max(a, b), that of a row alone 0.
 func TestSilhouette(t *testing.T) {
-	d := distances(along(0, 1, 4, 6, 20))
+	d := distances(rowsOnLine(0, 1, 4, 6, 20))
 	want := ((5-1)/5. + (4-1)/4. + (3.5-2)/3.5 + (5.5-2)/5.5) / 5
-	about(t, "three groups", meanSilhouette(d, []int{0, 0, 1, 1, 2}, 3), want, 1e-6)
+	requireNear(t, "three groups", meanSilhouette(d, []int{0, 0, 1, 1, 2}, 3), want, 1e-6)
 	// Worse than the other group: a is the larger one.
-	about(t, "mixed", meanSilhouette(distances(along(0, 3, 4)), []int{0, 1, 0}, 2), ((3-4)/4.+(1-4)/4.)/3, 1e-6)
-	about(t, "one group", meanSilhouette(d, make([]int, 5), 1), 0, 0)
-	about(t, "equal rows", meanSilhouette(matrix.New(4, 4), []int{0, 0, 1, 1}, 2), 0, 0)
-	merges, err := ward.Tree(t.Context(), ward.Squared(along(0, 1, 4, 6, 20)))
+	requireNear(t, "mixed", meanSilhouette(distances(rowsOnLine(0, 3, 4)), []int{0, 1, 0}, 2), ((3-4)/4.+(1-4)/4.)/3, 1e-6)
+	requireNear(t, "one group", meanSilhouette(d, make([]int, 5), 1), 0, 0)
+	requireNear(t, "equal rows", meanSilhouette(matrix.New(4, 4), []int{0, 0, 1, 1}, 2), 0, 0)
+	merges, err := ward.Tree(t.Context(), ward.Squared(rowsOnLine(0, 1, 4, 6, 20)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,21 +66,21 @@ func TestSilhouette(t *testing.T) {
 // The exemplar has the least sum of distances; the different ones are each the farthest
 // from it and from those before.
 func TestShown(t *testing.T) {
-	d := distances(along(0, 1, 2, 500, 3, 10))
+	d := distances(rowsOnLine(0, 1, 2, 500, 3, 10))
 	sample, group := []int{10, 11, 12, 13, 14, 15}, []int{0, 0, 0, 1, 0, 0}
 	for most, want := range map[int][]int{0: nil, 2: {15, 10}, 4: {15, 10, 11, 14}, 9: {15, 10, 11, 14}} {
-		if k, got := shown(d, sample, group, 0, most); k != 12 || !slices.Equal(got, want) {
+		if k, got := chooseShown(d, sample, group, 0, most); k != 12 || !slices.Equal(got, want) {
 			t.Errorf("%d shown: %v about %d, want %v about 12", most, got, k, want)
 		}
 	}
-	if k, got := shown(d, sample, group, 1, 4); k != 13 || got != nil {
+	if k, got := chooseShown(d, sample, group, 1, 4); k != 13 || got != nil {
 		t.Errorf("of one: %v about %d", got, k)
 	}
-	copies := distances(along(0, 4, 4, 0))
-	if k, got := shown(copies, sample, make([]int, 4), 0, 4); k != 10 || !slices.Equal(got, []int{11}) {
+	copies := distances(rowsOnLine(0, 4, 4, 0))
+	if k, got := chooseShown(copies, sample, make([]int, 4), 0, 4); k != 10 || !slices.Equal(got, []int{11}) {
 		t.Errorf("of copies: %v about %d", got, k) // all sums are equal, and the first of copies stands for them
 	}
-	if k, got := shown(distances(along(4, 4, 4)), sample, make([]int, 3), 0, 4); k != 10 || got != nil {
+	if k, got := chooseShown(distances(rowsOnLine(4, 4, 4)), sample, make([]int, 3), 0, 4); k != 10 || got != nil {
 		t.Errorf("of equal rows: %v about %d", got, k)
 	}
 }
@@ -107,10 +107,10 @@ func TestSpread(t *testing.T) {
 		}
 		want[group[at]] = append(want[group[at]], i)
 	}
-	if got := spread(x, rows, sample, group, 3); !slices.EqualFunc(got, want, slices.Equal) {
+	if got := assignToNearestRow(x, rows, sample, group, 3); !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := spread(x, []int{4, 9, 12}, []int{4, 9, 12}, []int{1, 0, 1}, 2); !slices.Equal(got[1], []int{4, 12}) {
+	if got := assignToNearestRow(x, []int{4, 9, 12}, []int{4, 9, 12}, []int{1, 0, 1}, 2); !slices.Equal(got[1], []int{4, 12}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -134,7 +134,7 @@ func TestStability(t *testing.T) {
 		}
 	}
 	opt := Options{Resamples: 7}
-	got, err := opt.stability(t.Context(), x, group, 3, rand.New(rand.NewPCG(3, 4)))
+	got, err := opt.measureStability(t.Context(), x, group, 3, rand.New(rand.NewPCG(3, 4)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,17 +160,17 @@ func TestStability(t *testing.T) {
 		}
 	}
 	for g, w := range want {
-		about(t, "stability", got[g], w, 1e-12)
+		requireNear(t, "stability", got[g], w, 1e-12)
 	}
 	if got[2] != 1 || got[0] > 0.8 {
 		t.Errorf("%v", got)
 	}
 	opt.Resamples = 1
-	if got, err = opt.stability(t.Context(), x, place, 3, rng); err != nil || !slices.Equal(got, []float64{1, 1, 1}) {
+	if got, err = opt.measureStability(t.Context(), x, place, 3, rng); err != nil || !slices.Equal(got, []float64{1, 1, 1}) {
 		t.Errorf("places far apart, divided once more: %v, %v", got, err)
 	}
 	opt.Resamples = -1
-	if got, err := opt.stability(t.Context(), x, group, 3, rng); err != nil || !slices.Equal(got, []float64{0, 0, 0}) {
+	if got, err := opt.measureStability(t.Context(), x, group, 3, rng); err != nil || !slices.Equal(got, []float64{0, 0, 0}) {
 		t.Errorf("not measured: %v, %v", got, err)
 	}
 }
@@ -182,32 +182,32 @@ func TestOptions(t *testing.T) {
 		good bool
 	}{
 		{Options{}, true}, {Options{Level: 1}, true}, {Options{Level: 1.01}, false}, {Options{Level: -0.01}, false},
-		{Options{Draws: -1}, false}, {Options{Least: -1}, false}, {Options{Most: -1}, false},
-		{Options{Shown: -1}, false},
-		{Options{Resamples: -1}, true}, {Options{Resamples: -2}, false}, {Options{Rows: -1}, false},
-		{Options{Rows: 9}, false}, {Options{Rows: 10}, true}, {Options{Method: Density}, true},
+		{Options{Draws: -1}, false}, {Options{MinRows: -1}, false}, {Options{MaxSubClasses: -1}, false},
+		{Options{NumShown: -1}, false},
+		{Options{Resamples: -1}, true}, {Options{Resamples: -2}, false}, {Options{MaxRows: -1}, false},
+		{Options{MaxRows: 9}, false}, {Options{MaxRows: 10}, true}, {Options{Method: Density}, true},
 		{Options{Method: 2}, false},
 		{Options{Method: -1}, false},
 	} {
-		if err := c.opt.settle(); (err == nil) != c.good {
+		if err := c.opt.setDefaults(); (err == nil) != c.good {
 			t.Errorf("%+v: %v", c.opt, err)
 		} else if err != nil && !strings.HasPrefix(err.Error(), "discover: options out of range: level ") {
 			t.Error(err)
 		}
 	}
 	var o Options
-	if err := o.settle(); err != nil || o.Level != 0.05 || o.Draws != 39 || o.Most != 150 || o.Rows != 1000 ||
-		o.Resamples != 10 || o.Shown != 4 || o.Least != 0 {
+	if err := o.setDefaults(); err != nil || o.Level != 0.05 || o.Draws != 39 || o.MaxSubClasses != 150 || o.MaxRows != 1000 ||
+		o.Resamples != 10 || o.NumShown != 4 || o.MinRows != 0 {
 		t.Errorf("%+v, %v", o, err)
 	}
 	for n, want := range map[int]int{0: 2, 8: 2, 11: 2, 12: 3, 39: 9, 600: 150, 2000: 150} {
-		if got := o.most(n); got != want {
+		if got := o.maxGroups(n); got != want {
 			t.Errorf("up to %d kinds of %d rows, want %d", got, n, want)
 		}
 	}
-	o.Least = 10
-	if o.most(39) != 3 {
-		t.Errorf("up to %d kinds of ten rows", o.most(39))
+	o.MinRows = 10
+	if o.maxGroups(39) != 3 {
+		t.Errorf("up to %d kinds of ten rows", o.maxGroups(39))
 	}
 }
 
@@ -224,8 +224,8 @@ func TestDensityLeast(t *testing.T) {
 		for i := range 300 - 2*size { // one long row
 			places = append(places, 5000+float32(i))
 		}
-		o := Options{Method: Density, Least: least}
-		got, err := o.again(t.Context(), along(places...), 0)
+		o := Options{Method: Density, MinRows: least}
+		got, err := o.divideInto(t.Context(), rowsOnLine(places...), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +258,7 @@ func TestOrderOfKinds(t *testing.T) {
 		copy(x.Row(i), r[:])
 	}
 	var told [][2]int
-	r := find(t, x, labels, Options{Level: 1, Resamples: -1, Progress: func(done, total int) {
+	r := findSubClasses(t, x, labels, Options{Level: 1, Resamples: -1, Progress: func(done, total int) {
 		told = append(told, [2]int{done, total})
 	}})
 	if len(r.Classes) != 2 || r.Classes[0].Label != -4 || r.Classes[1].Label != 9 {
@@ -266,11 +266,11 @@ func TestOrderOfKinds(t *testing.T) {
 	}
 	for c, first := range []int{63, 0} {
 		var sizes, from []int
-		for g, k := range r.Classes[c].Kinds {
+		for g, k := range r.Classes[c].SubClasses {
 			sizes, from = append(sizes, len(k.Rows)), append(from, k.Rows[0]-first)
 			for _, i := range k.Rows {
-				if r.Kind[i] != int64(4*c+g) {
-					t.Errorf("row %d has the kind %d, want %d", i, r.Kind[i], 4*c+g)
+				if r.SubClassOf[i] != int64(4*c+g) {
+					t.Errorf("row %d has the kind %d, want %d", i, r.SubClassOf[i], 4*c+g)
 				}
 			}
 		}
@@ -287,7 +287,7 @@ func TestOrderOfKinds(t *testing.T) {
 // it has the rows for it; rows that are equal stay together.
 func TestGroupsWithoutACloud(t *testing.T) {
 	opt := Options{}
-	if err := opt.settle(); err != nil {
+	if err := opt.setDefaults(); err != nil {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -295,7 +295,7 @@ func TestGroupsWithoutACloud(t *testing.T) {
 		n     int
 		apart float32
 		kinds int
-	}{{2 * fewest, 100, 2}, {fewest, 100, 2}, {fewest - 1, 100, 1}, {2 * fewest, 0, 1}} {
+	}{{2 * minClassRows, 100, 2}, {minClassRows, 100, 2}, {minClassRows - 1, 100, 1}, {2 * minClassRows, 0, 1}} {
 		x := matrix.New(c.n, 8)
 		for i := range c.n {
 			row := x.Row(i)
@@ -305,7 +305,7 @@ func TestGroupsWithoutACloud(t *testing.T) {
 				}
 			}
 		}
-		group, err := opt.groups(t.Context(), x, x, nil, rng)
+		group, err := opt.chooseGroups(t.Context(), x, x, nil, rng)
 		if err != nil || len(group) != c.n || 1+slices.Max(group) != c.kinds {
 			t.Errorf("%d rows, %g apart: %v, %v, want %d kinds", c.n, c.apart, group, err, c.kinds)
 		}

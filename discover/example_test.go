@@ -31,9 +31,9 @@ func Example() {
 		return
 	}
 	for _, c := range res.Classes {
-		fmt.Printf("%s: %d kinds\n", names[c.Label], len(c.Kinds))
+		fmt.Printf("%s: %d kinds\n", names[c.Label], len(c.SubClasses))
 	}
-	fmt.Println("kinds of the first birds:", res.Kind[:6])
+	fmt.Println("kinds of the first birds:", res.SubClassOf[:6])
 	// Output:
 	// bird: 3 kinds
 	// fish: 1 kinds

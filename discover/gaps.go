@@ -12,8 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// few is the least number of rows of a group that counts.
-const few = 4
+// minGroupRows is the least number of rows of a group that counts.
+const minGroupRows = 4
 
 // Rows are dealt into folds, and each fold is held out once. With ten folds, sub-classes of five rows keep four
 // rows when one is held out. Rows are dealt several times, because a single deal depends on chance.
@@ -36,13 +36,13 @@ type evidence struct {
 	dip, rows float64
 }
 
-// p returns the smaller of the probabilities of the dip and of the gaps, doubled if there are both.
-func (e *evidence) p() float64 {
-	p := dipP(e.dip, int(e.rows+0.5))
+// pValue returns the smaller of the probabilities of the dip and of the gaps, doubled if there are both.
+func (e *evidence) pValue() float64 {
+	p := dipPValue(e.dip, int(e.rows+0.5))
 	if e.gaps == (gaps{}) {
 		return p
 	}
-	return min(1, 2*min(p, e.gaps.p()))
+	return min(1, 2*min(p, e.gaps.pValue()))
 }
 
 // add adds up the counts of two classes.
@@ -53,11 +53,11 @@ func (g *gaps) add(o gaps) {
 	}
 }
 
-// p returns the probability of so few rows in the middle for any distribution with a single mode. Under a single
+// pValue returns the probability of so few rows in the middle for any distribution with a single mode. Under a single
 // mode, at least half of the rows in the middle and at the thinner end are in the middle. The probability is
 // binomial, with Bonferroni's correction for the windows that have rows. It is continuous in the counts, which
 // may be fractions.
-func (g *gaps) p() float64 {
+func (g *gaps) pValue() float64 {
 	p, used := 1.0, 0.0
 	for _, c := range g {
 		if c.middle+c.side > 0 {
@@ -70,11 +70,11 @@ func (g *gaps) p() float64 {
 	return min(1, p*max(used, 1))
 }
 
-// seek returns the mean evidence of several deals, which varies less than a single deal. Its small
+// findGaps returns the mean evidence of several deals, which varies less than a single deal. Its small
 // probabilities are conservative.
-func seek(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out evidence, err error) {
+func findGaps(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out evidence, err error) {
 	for range partitions {
-		e, err := seekOnce(ctx, y, rng)
+		e, err := findGapsOnce(ctx, y, rng)
 		if err != nil {
 			return out, err
 		}
@@ -94,23 +94,23 @@ func seek(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out evidence, e
 // firstWindow is the largest number of groups in the first window. Each further window goes to twice as many.
 const firstWindow = 4
 
-// deepest returns the largest number of groups for n rows, such that each has few rows and there are enough
+// maxDivisions returns the largest number of groups for n rows, such that each has few rows and there are enough
 // windows.
-func deepest(n int) int { return min(n*(folds-1)/folds/few, firstWindow<<(windows-1)) }
+func maxDivisions(n int) int { return min(n*(folds-1)/folds/minGroupRows, firstWindow<<(windows-1)) }
 
-// seekOnce searches gaps between rows. It goes through Ward's agglomeration of nine tenths of the rows from
+// findGapsOnce searches gaps between rows. It goes through Ward's agglomeration of nine tenths of the rows from
 // above. Every group is divided into two, and the held-out rows that are nearest to that group are counted along
 // the line through the two middles, which are at 0 and 1. A distribution with a single mode is at least as dense
 // from 1/3 to 2/3 as around one of the ends, from -1/6 to 1/6 or from 5/6 to 7/6. Most are much denser. Heavy
-// tails, skewness and outliers have no influence. Along the first line all held-out rows are used; see firstLine.
-func seekOnce(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out evidence, err error) {
-	most := deepest(y.Rows)
+// tails, skewness and outliers have no influence. Along the first line all held-out rows are used; see firstDivision.
+func findGapsOnce(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out evidence, err error) {
+	most := maxDivisions(y.Rows)
 	if most < 2 {
 		return out, nil
 	}
 	order := rng.Perm(y.Rows)
 	var seen [folds][]division
-	first := firstLine{middle: middle(y)}
+	first := firstDivision{middle: geometricMedian(y)}
 	for f := range folds {
 		var held, rest []int
 		for k, i := range order {
@@ -122,7 +122,7 @@ func seekOnce(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out evidenc
 		}
 		slices.Sort(held)
 		slices.Sort(rest)
-		known, asked := gather(y, rest), gather(y, held)
+		known, asked := copyRows(y, rest), copyRows(y, held)
 		merges, err := ward.Tree(ctx, ward.Squared(known))
 		if err != nil {
 			return out, err
@@ -133,7 +133,7 @@ func seekOnce(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out evidenc
 			if err := ctx.Err(); err != nil {
 				return out, err
 			}
-			seen[f][k] = divided(known, merges, k, asked)
+			seen[f][k] = divideGroup(known, merges, k, asked)
 		}
 	}
 	w, last := 0, firstWindow
@@ -141,11 +141,11 @@ func seekOnce(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out evidenc
 		if k > last {
 			w, last = w+1, 2*last
 		}
-		m, s := thin(&seen, k)
+		m, s := countRows(&seen, k)
 		out.gaps[w].middle += m
 		out.gaps[w].side += s
 	}
-	out.dip, out.rows = dip(first.places), float64(len(first.places))
+	out.dip, out.rows = dipStatistic(first.positions), float64(len(first.positions))
 	return out, nil
 }
 
@@ -153,42 +153,42 @@ func seekOnce(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out evidenc
 // middle of the larger part to that of the smaller one, by the nearer end, and whether fewer of the divided rows
 // are around the first end.
 type division struct {
-	places [2][]float64
-	first  bool
+	positions [2][]float64
+	first     bool
 }
 
-// divided returns the division that turns k - 1 groups of known into k.
-func divided(known *matrix.Dense, merges []ward.Merge, k int, asked *matrix.Dense) (out division) {
+// divideGroup returns the division that turns k - 1 groups of known into k.
+func divideGroup(known *matrix.Dense, merges []ward.Merge, k int, asked *matrix.Dense) (out division) {
 	above, below := ward.Cut(merges, known.Rows, k-1), ward.Cut(merges, known.Rows, k)
 	m := merges[known.Rows-k]
-	ends, size := means(known, below, k)
+	ends, size := groupMeans(known, below, k)
 	a, b := below[m.A], below[m.B]
 	if size[a] < size[b] {
 		a, b = b, a
 	}
-	if size[b] < few {
+	if size[b] < minGroupRows {
 		return out
 	}
 	line := newLine(ends.Row(a), ends.Row(b))
-	line.lean(residuals(known, below, ends, a, b))
-	if own := line.places(known, above, above[m.A]); len(own[0]) > 0 && len(own[1]) > 0 {
-		l, _, r := thirds(own, median(own[0]), median(own[1]))
+	line.turnToDiscriminant(residuals(known, below, ends, a, b))
+	if own := line.project(known, above, above[m.A]); len(own[0]) > 0 && len(own[1]) > 0 {
+		l, _, r := countThirds(own, median(own[0]), median(own[1]))
 		out.first = l < r
 	}
-	centre, _ := means(known, above, k-1)
-	out.places = line.places(asked, assigned(asked, centre), above[m.A])
+	centre, _ := groupMeans(known, above, k-1)
+	out.positions = line.project(asked, assignToNearest(asked, centre), above[m.A])
 	return out
 }
 
-// thin counts the rows in the middle of the divisions into k groups, and the rows at the end with fewer rows. The
+// countRows counts the rows in the middle of the divisions into k groups, and the rows at the end with fewer rows. The
 // divided rows show which end that is. The ends are placed by the held-out rows of the other folds, because
 // groups look farther apart to the divided rows, and a row that places an end would be counted there.
-func thin(seen *[folds][]division, k int) (middle, side float64) {
+func countRows(seen *[folds][]division, k int) (middle, side float64) {
 	for fold := range folds {
 		var ends [2][]float64
 		for f := range folds {
 			if f != fold {
-				for e, list := range seen[f][k].places {
+				for e, list := range seen[f][k].positions {
 					ends[e] = append(ends[e], list...)
 				}
 			}
@@ -196,7 +196,7 @@ func thin(seen *[folds][]division, k int) (middle, side float64) {
 		if len(ends[0]) == 0 || len(ends[1]) == 0 {
 			continue
 		}
-		left, mid, right := thirds(seen[fold][k].places, median(ends[0]), median(ends[1]))
+		left, mid, right := countThirds(seen[fold][k].positions, median(ends[0]), median(ends[1]))
 		middle += mid
 		if seen[fold][k].first {
 			side += left
@@ -207,8 +207,8 @@ func thin(seen *[folds][]division, k int) (middle, side float64) {
 	return middle, side
 }
 
-// thirds returns the numbers of places around from, in the middle, and around to.
-func thirds(places [2][]float64, from, to float64) (left, middle, right float64) {
+// countThirds returns the numbers of places around from, in the middle, and around to.
+func countThirds(places [2][]float64, from, to float64) (left, middle, right float64) {
 	for _, list := range places {
 		for _, t := range list {
 			switch t = (t - from) / (to - from); {
@@ -226,29 +226,29 @@ func thirds(places [2][]float64, from, to float64) (left, middle, right float64)
 
 // line is the line through two points, which are at 0 and 1.
 type line struct {
-	from, along []float32
-	square      float64
+	from, direction []float32
+	square          float64
 }
 
 func newLine(a, b []float32) *line {
-	l := &line{from: a, along: make([]float32, len(a))}
+	l := &line{from: a, direction: make([]float32, len(a))}
 	for j := range a {
-		l.along[j] = b[j] - a[j]
-		l.square += float64(l.along[j]) * float64(l.along[j])
+		l.direction[j] = b[j] - a[j]
+		l.square += float64(l.direction[j]) * float64(l.direction[j])
 	}
 	l.square = max(l.square, math.SmallestNonzeroFloat64)
 	return l
 }
 
-// places returns the places of the rows of a group on the line: those nearer to 0 and those nearer to 1.
-func (l *line) places(x *matrix.Dense, group []int, of int) (out [2][]float64) {
+// project returns the places of the rows of a group on the line: those nearer to 0 and those nearer to 1.
+func (l *line) project(x *matrix.Dense, group []int, of int) (out [2][]float64) {
 	for i, g := range group {
 		if g != of {
 			continue
 		}
 		var sum float64
 		for j, v := range x.Row(i) {
-			sum += (float64(v) - float64(l.from[j])) * float64(l.along[j])
+			sum += (float64(v) - float64(l.from[j])) * float64(l.direction[j])
 		}
 		t, end := sum/l.square, 0
 		if t >= 0.5 {
@@ -259,8 +259,8 @@ func (l *line) places(x *matrix.Dense, group []int, of int) (out [2][]float64) {
 	return out
 }
 
-// means returns the means of n groups and their sizes.
-func means(x *matrix.Dense, group []int, n int) (*matrix.Dense, []int) {
+// groupMeans returns the means of n groups and their sizes.
+func groupMeans(x *matrix.Dense, group []int, n int) (*matrix.Dense, []int) {
 	sum, size := make([]float64, n*x.Cols), make([]int, n)
 	for i, g := range group {
 		size[g]++
@@ -277,8 +277,8 @@ func means(x *matrix.Dense, group []int, n int) (*matrix.Dense, []int) {
 	return out, size
 }
 
-// assigned returns the nearest centre to each row of x.
-func assigned(x, centre *matrix.Dense) []int {
+// assignToNearest returns the nearest centre to each row of x.
+func assignToNearest(x, centre *matrix.Dense) []int {
 	d := matrix.New(x.Rows, centre.Rows)
 	matrix.SquaredDistances(x, centre, d)
 	out := make([]int, x.Rows)

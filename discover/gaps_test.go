@@ -10,11 +10,11 @@ func TestThirds(t *testing.T) {
 	for place, want := range map[float64][3]float64{-1.01: {0, 0, 0}, -1: {1, 0, 0}, 1: {1, 0, 0}, 1.01: {0, 0, 0},
 		2: {0, 0, 0}, 2.01: {0, 1, 0}, 3.99: {0, 1, 0}, 4: {0, 0, 0}, 4.99: {0, 0, 0}, 5: {0, 0, 1}, 7: {0, 0, 1},
 		7.01: {0, 0, 0}} {
-		l, m, r := thirds([2][]float64{{place}, {100}}, 0, 6)
+		l, m, r := countThirds([2][]float64{{place}, {100}}, 0, 6)
 		if got := [3]float64{l, m, r}; got != want {
 			t.Errorf("%g between 0 and 6: %v, want %v", place, got, want)
 		}
-		l, m, r = thirds([2][]float64{nil, {10 - place}}, 10, 4) // the other way round
+		l, m, r = countThirds([2][]float64{nil, {10 - place}}, 10, 4) // the other way round
 		if got := [3]float64{l, m, r}; got != want {
 			t.Errorf("%g between 10 and 4: %v, want %v", 10-place, got, want)
 		}
@@ -35,12 +35,12 @@ func TestGapsP(t *testing.T) {
 		{gaps{{5, 0}}, 1},
 		{gaps{{2, 2}, {2, 2}}, 1},
 	} {
-		about(t, "p", c.gaps.p(), c.want, 1e-9)
+		requireNear(t, "p", c.gaps.pValue(), c.want, 1e-9)
 	}
 	for w := range windows { // of any one alone
 		var g gaps
 		g[w].side = 5
-		about(t, "p of one window", g.p(), 1./32, 1e-9)
+		requireNear(t, "p of one window", g.pValue(), 1./32, 1e-9)
 	}
 	sum := gaps{{1, 2}, {3, 4}}
 	sum.add(gaps{{10, 20}, {30, 40}, {5, 6}})
@@ -53,17 +53,17 @@ func TestGapsP(t *testing.T) {
 // middle are nearer to the second.
 func TestPlaces(t *testing.T) {
 	l := newLine([]float32{1, 2}, []float32{5, 2})
-	x := along(0, 0, 3, 9, 5, 2, 2, 1, 7, 7)
+	x := rowsOnLine(0, 0, 3, 9, 5, 2, 2, 1, 7, 7)
 	x.Rows, x.Cols, x.Stride = 5, 2, 2
-	got := l.places(x, []int{1, 1, 1, 0, 1}, 1)
+	got := l.project(x, []int{1, 1, 1, 0, 1}, 1)
 	if !slices.Equal(got[0], []float64{-0.25}) || !slices.Equal(got[1], []float64{0.5, 1, 1.5}) {
 		t.Errorf("%v", got)
 	}
-	centre, size := means(x, []int{0, 2, 2, 0, 2}, 4)
+	centre, size := groupMeans(x, []int{0, 2, 2, 0, 2}, 4)
 	if !slices.Equal(size, []int{2, 0, 3, 0}) || !slices.Equal(centre.Data, []float32{1, 0.5, 0, 0, 5, 6, 0, 0}) {
 		t.Errorf("%v, %v", centre.Data, size)
 	}
-	if got := assigned(along(0, 4, 5, 6), along(4, 6, 4)); !slices.Equal(got, []int{0, 0, 0, 1}) {
+	if got := assignToNearest(rowsOnLine(0, 4, 5, 6), rowsOnLine(4, 6, 4)); !slices.Equal(got, []int{0, 0, 0, 1}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -71,7 +71,7 @@ func TestPlaces(t *testing.T) {
 // Classes are divided until few rows are left for a group, and as far as there are windows.
 func TestDeepest(t *testing.T) {
 	for n, want := range map[int]int{0: 0, 8: 1, 9: 2, 10: 2, 14: 3, 120: 27, 280: 63, 285: 64, 1000: 64} {
-		if got := deepest(n); got != want {
+		if got := maxDivisions(n); got != want {
 			t.Errorf("%d rows fall into %d groups at most, want %d", n, got, want)
 		}
 	}

@@ -20,52 +20,54 @@ import (
 // Verdict says which classes of a set hold several sub-classes, and how they were judged.
 type Verdict struct {
 	// Classes are the classes of the set, in the order of their labels.
-	Classes []Judged `json:"classes"`
-	// Tested is the number of classes with at least 10 rows, with copies counted once. Several is the
+	Classes []ClassVerdict `json:"classes"`
+	// NumTested is the number of classes with at least 10 rows, with copies counted once. Several is the
 	// number of these with several sub-classes at Level.
-	Tested  int     `json:"tested"`
-	Several int     `json:"several"`
-	Level   float64 `json:"level"`
+	NumTested  int     `json:"tested"`
+	NumDivided int     `json:"several"`
+	Level      float64 `json:"level"`
 	// Calibrated says that at least 24 classes were tested and that fewer than half of them hold
 	// several sub-classes, so that the scatter of one sub-class was learned from the set.
 	Calibrated bool `json:"calibrated"`
-	// Told is the share of classes in which several sub-classes would be found if each class were merged
+	// DetectionRate is the share of classes in which several sub-classes would be found if each class were merged
 	// with its nearest class; 0 if not Calibrated.
-	Told float64 `json:"told"`
+	DetectionRate float64 `json:"told"`
 }
 
-// Judged is the verdict on one class.
-type Judged struct {
+// ClassVerdict is the verdict on one class.
+type ClassVerdict struct {
 	Label int64 `json:"label"`
 	// P is the probability that a class without sub-classes would have gaps as wide; 1 if there are too
 	// few rows.
 	P float64 `json:"p"`
-	// Told says whether the class has enough rows to be judged.
-	Told bool `json:"told"`
+	// Tested says whether the class has enough rows to be judged.
+	Tested bool `json:"told"`
 }
 
-// Coarse reports whether labels are coarse: at least 24 classes were tested and at least half of these hold
+// HasCoarseLabels reports whether labels are coarse: at least 24 classes were tested and at least half of these hold
 // several sub-classes. It needs half, because a run uses easy positives for all classes or none, and they cost
 // classes without sub-classes more than they give the others. It needs 24, because with fewer classes bursts of
 // photos cannot be told from sub-classes.
-func (v *Verdict) Coarse() bool { return v.Tested >= reference && v.Half() }
+func (v *Verdict) HasCoarseLabels() bool {
+	return v.NumTested >= minReferenceClasses && v.IsHalfDivided()
+}
 
-// Half reports whether at least half of the tested classes hold several sub-classes or, if the verdict is not
+// IsHalfDivided reports whether at least half of the tested classes hold several sub-classes or, if the verdict is not
 // Calibrated, fall into groups.
-func (v *Verdict) Half() bool { return v.Several > 0 && 2*v.Several >= v.Tested }
+func (v *Verdict) IsHalfDivided() bool { return v.NumDivided > 0 && 2*v.NumDivided >= v.NumTested }
 
 // String returns the verdict in words.
 func (v *Verdict) String() string {
-	if v.Tested == 0 {
-		return fmt.Sprintf("no class has the %d samples that are needed to look for sub-classes", fewest)
+	if v.NumTested == 0 {
+		return fmt.Sprintf("no class has the %d samples that are needed to look for sub-classes", minClassRows)
 	}
-	of, level := fmt.Sprintf("%d of %d classes", v.Several, v.Tested), 100*v.Level
+	of, level := fmt.Sprintf("%d of %d classes", v.NumDivided, v.NumTested), 100*v.Level
 	if v.Calibrated {
 		return fmt.Sprintf("%s hold several sub-classes (level %.3g %%; most classes have none; of classes merged "+
-			"with their nearest, %.0f %% would be found)", of, level, 100*v.Told)
+			"with their nearest, %.0f %% would be found)", of, level, 100*v.DetectionRate)
 	}
-	if v.Several == 0 {
-		return fmt.Sprintf("none of %s falls into groups (level %.3g %%)", enum.Number(v.Tested, "class", "classes"),
+	if v.NumDivided == 0 {
+		return fmt.Sprintf("none of %s falls into groups (level %.3g %%)", enum.Number(v.NumTested, "class", "classes"),
 			level)
 	}
 	return fmt.Sprintf("%s fall into groups (level %.3g %%; such groups may be bursts or backgrounds, not "+
@@ -73,8 +75,8 @@ func (v *Verdict) String() string {
 		"look at them)", of, level)
 }
 
-// judged is a class with its measurements.
-type judged struct {
+// measuredClass is a class with its measurements.
+type measuredClass struct {
 	label   int64
 	rows    []int
 	sample  []int // measured rows, one of each group of copies
@@ -83,15 +85,15 @@ type judged struct {
 	p       float64
 }
 
-// told reports whether a class has enough rows to be judged.
-func (c *judged) told() bool { return len(c.sample) >= fewest }
+// isTestable reports whether a class has enough rows to be judged.
+func (c *measuredClass) isTestable() bool { return len(c.sample) >= minClassRows }
 
-// set holds what is learned from all classes of a set.
-type set struct {
-	classes []*judged
+// classSet holds what is learned from all classes of a set.
+type classSet struct {
+	classes []*measuredClass
 	verdict Verdict
 	even    *matrix.Dense // the rows, levelled if there are enough classes
-	usual   *usual        // nil if too few classes without sub-classes are known
+	usual   *usualScatter // nil if too few classes without sub-classes are known
 	// common is the strength of gaps that most classes have, in deviations of a normal distribution.
 	common float64
 }
@@ -112,52 +114,52 @@ type set struct {
 //
 // Copies of a row count once. It returns the errors of Find.
 func Judge(ctx context.Context, x *matrix.Dense, labels []int64, opt Options) (*Verdict, error) {
-	s, err := newSet(ctx, x, labels, &opt)
+	s, err := newClassSet(ctx, x, labels, &opt)
 	if err != nil {
 		return nil, err
 	}
 	return &s.verdict, nil
 }
 
-func newSet(ctx context.Context, x *matrix.Dense, labels []int64, opt *Options) (*set, error) {
+func newClassSet(ctx context.Context, x *matrix.Dense, labels []int64, opt *Options) (*classSet, error) {
 	if x == nil || x.Rows != len(labels) {
 		return nil, errors.New("discover: the numbers of labels and of rows differ")
 	}
-	if err := opt.settle(); err != nil {
+	if err := opt.setDefaults(); err != nil {
 		return nil, err
 	}
-	if err := rank.Finite(x, "embeddings"); err != nil {
+	if err := rank.CheckFinite(x, "embeddings"); err != nil {
 		return nil, err
 	}
-	s := &set{verdict: Verdict{Level: opt.Level}}
-	at := map[int64]*judged{}
+	s := &classSet{verdict: Verdict{Level: opt.Level}}
+	at := map[int64]*measuredClass{}
 	for i, y := range labels {
 		if at[y] == nil {
-			at[y] = &judged{label: y}
+			at[y] = &measuredClass{label: y}
 			s.classes = append(s.classes, at[y])
 		}
 		at[y].rows = append(at[y].rows, i)
 	}
-	slices.SortFunc(s.classes, func(a, b *judged) int { return cmp.Compare(a.label, b.label) })
-	if err := s.each(ctx, s.classes, func(c *judged, rng *rand.Rand) error { return c.look(ctx, x, opt, rng) },
+	slices.SortFunc(s.classes, func(a, b *measuredClass) int { return cmp.Compare(a.label, b.label) })
+	if err := s.forEachClass(ctx, s.classes, func(c *measuredClass, rng *rand.Rand) error { return c.measure(ctx, x, opt, rng) },
 		opt.Seed); err != nil {
 		return nil, err
 	}
-	if s.even = x; len(s.classes) >= reference {
+	if s.even = x; len(s.classes) >= minReferenceClasses {
 		var err error
-		if s.even, err = levelled(ctx, x, s.classes); err != nil {
+		if s.even, err = levelScatter(ctx, x, s.classes); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.each(ctx, s.classes, func(c *judged, rng *rand.Rand) error { return c.follow(ctx, s.even, opt, rng) },
+	if err := s.forEachClass(ctx, s.classes, func(c *measuredClass, rng *rand.Rand) error { return c.followChains(ctx, s.even, opt, rng) },
 		opt.Seed); err != nil {
 		return nil, err
 	}
-	return s, s.judge(ctx, x, opt)
+	return s, s.judgeClasses(ctx, x, opt)
 }
 
-// each calls do for classes on all cores, with a separate random generator for each class.
-func (s *set) each(ctx context.Context, classes []*judged, do func(c *judged, rng *rand.Rand) error,
+// forEachClass calls do for classes on all cores, with a separate random generator for each class.
+func (s *classSet) forEachClass(ctx context.Context, classes []*measuredClass, do func(c *measuredClass, rng *rand.Rand) error,
 	seed uint64) error {
 	failed := make([]error, len(classes))
 	err := par.ForContext(ctx, len(classes), 1, func(lo, hi int) {
@@ -170,67 +172,67 @@ func (s *set) each(ctx context.Context, classes []*judged, do func(c *judged, rn
 	return errors.Join(append([]error{err}, failed...)...)
 }
 
-// look measures a class.
-func (c *judged) look(ctx context.Context, x *matrix.Dense, opt *Options, rng *rand.Rand) error {
-	c.sample = drawn(c.rows, opt.Rows, rng)
-	c.sample = pick(c.sample, distinct(ward.Squared(gather(x, c.sample))))
-	c.mean, c.scatter = scattered(gather(x, c.sample))
-	return c.seek(ctx, x, opt, rng)
+// measure measures a class.
+func (c *measuredClass) measure(ctx context.Context, x *matrix.Dense, opt *Options, rng *rand.Rand) error {
+	c.sample = sampleRows(c.rows, opt.MaxRows, rng)
+	c.sample = selectRows(c.sample, distinctRows(ward.Squared(copyRows(x, c.sample))))
+	c.mean, c.scatter = meanAndScatter(copyRows(x, c.sample))
+	return c.findGaps(ctx, x, opt, rng)
 }
 
-// seek searches gaps, and sets P of the class.
-func (c *judged) seek(ctx context.Context, x *matrix.Dense, opt *Options, rng *rand.Rand) (err error) {
+// findGaps searches gaps, and sets P of the class.
+func (c *measuredClass) findGaps(ctx context.Context, x *matrix.Dense, opt *Options, rng *rand.Rand) (err error) {
 	c.p = 1
-	if c.told() {
+	if c.isTestable() {
 		var e evidence
-		e, err = seek(ctx, gather(x, drawn(c.sample, opt.Rows, rng)), rng)
-		c.p = e.p()
+		e, err = findGaps(ctx, copyRows(x, sampleRows(c.sample, opt.MaxRows, rng)), rng)
+		c.p = e.pValue()
 	}
 	return err
 }
 
-// follow follows the class along chains of near rows, and raises P if these join its parts. A P of more than one
+// followChains follows the class along chains of near rows, and raises P if these join its parts. A P of more than one
 // half stays.
-func (c *judged) follow(ctx context.Context, even *matrix.Dense, opt *Options, rng *rand.Rand) error {
+func (c *measuredClass) followChains(ctx context.Context, even *matrix.Dense, opt *Options, rng *rand.Rand) error {
 	if c.p > 0.5 {
 		return nil
 	}
-	p, err := chained(ctx, gather(even, drawn(c.sample, opt.Rows, rng)), rng)
+	p, err := chainProbability(ctx, copyRows(even, sampleRows(c.sample, opt.MaxRows, rng)), rng)
 	c.p = max(c.p, p)
 	return err
 }
 
-// judge judges the classes, and learns the scatter of a class without sub-classes.
-func (s *set) judge(ctx context.Context, x *matrix.Dense, opt *Options) (err error) {
+// judgeClasses judges the classes, and learns the scatter of a class without sub-classes.
+func (s *classSet) judgeClasses(ctx context.Context, x *matrix.Dense, opt *Options) (err error) {
 	v := &s.verdict
-	var told []*judged
+	var told []*measuredClass
 	for _, c := range s.classes {
-		if c.told() {
+		if c.isTestable() {
 			told = append(told, c)
 		}
 	}
-	s.common = common(told, opt.Level)
+	s.common = commonStrength(told, opt.Level)
 	for _, c := range s.classes {
-		c.p = beyond(c.p, s.common)
-		v.Classes = append(v.Classes, Judged{c.label, c.p, c.told()})
-		if c.told() && c.p <= opt.Level {
-			v.Several++
+		c.p = probabilityBeyond(c.p, s.common)
+		v.Classes = append(v.Classes, ClassVerdict{c.label, c.p, c.isTestable()})
+		if c.isTestable() && c.p <= opt.Level {
+			v.NumDivided++
 		}
 	}
-	v.Tested = len(told)
-	if 2*v.Several < v.Tested {
-		s.usual = newUsual(told)
+	v.NumTested = len(told)
+	if 2*v.NumDivided < v.NumTested {
+		s.usual = newUsualScatter(told)
 	}
 	if v.Calibrated = s.usual != nil; v.Calibrated {
-		v.Told, err = s.told(ctx, x, told, opt)
+		v.DetectionRate, err = s.measureDetectionRate(ctx, x, told, opt)
 	}
 	return err
 }
 
-// common returns the median of the classes' P as a quantile of the normal distribution, if it is below one half.
+// commonStrength returns the median of the classes' P as a quantile of the normal distribution, if it is below one half.
 // With bursts of photos most classes have gaps without having sub-classes. It returns 0 for fewer than 24
 // classes, and if half of the classes or more reach the level, because then sub-classes are common.
-func common(classes []*judged, level float64) float64 {
+func commonStrength(classes []*measuredClass, level float64) float64 {
 	var p []float64
 	several := 0
 	for _, c := range classes {
@@ -239,32 +241,32 @@ func common(classes []*judged, level float64) float64 {
 			several++
 		}
 	}
-	if len(p) < reference || 2*several >= len(p) {
+	if len(p) < minReferenceClasses || 2*several >= len(p) {
 		return 0
 	}
 	return max(0, -distuv.UnitNormal.Quantile(median(p)))
 }
 
-// beyond returns the probability of gaps relative to the common ones.
-func beyond(p, common float64) float64 {
+// probabilityBeyond returns the probability of gaps relative to the common ones.
+func probabilityBeyond(p, common float64) float64 {
 	if common == 0 {
 		return p
 	}
 	return distuv.UnitNormal.CDF(distuv.UnitNormal.Quantile(p) + common)
 }
 
-// drawn returns at most limit random rows in ascending order.
-func drawn(rows []int, limit int, rng *rand.Rand) []int {
+// sampleRows returns at most limit random rows in ascending order.
+func sampleRows(rows []int, limit int, rng *rand.Rand) []int {
 	if len(rows) <= limit {
 		return rows
 	}
-	out := pick(rows, rng.Perm(len(rows))[:limit])
+	out := selectRows(rows, rng.Perm(len(rows))[:limit])
 	slices.Sort(out)
 	return out
 }
 
-// pick returns some of the rows.
-func pick[T any](rows []T, at []int) []T {
+// selectRows returns some of the rows.
+func selectRows[T any](rows []T, at []int) []T {
 	out := make([]T, len(at))
 	for k, i := range at {
 		out[k] = rows[i]

@@ -37,7 +37,7 @@ var shapes = map[string]func(rng *rand.Rand, x *matrix.Dense){
 			stretch(x.Row(i), math.Exp(0.7*rng.NormFloat64())/math.Sqrt(float64(x.Cols)))
 			x.Row(i)[0]++
 		}
-		copy(x.Data, rank.Normalized(x).Data)
+		copy(x.Data, rank.NormalizeRows(x).Data)
 	},
 	"cube": func(rng *rand.Rand, x *matrix.Dense) {
 		for i := range x.Data {
@@ -76,16 +76,16 @@ func TestShapes(t *testing.T) {
 		for i, d := range []int{2, 8, 64} {
 			for k := range each {
 				rng := rand.New(rand.NewPCG(uint64(k), 77))
-				x, _ := clouds(rng, 1, 60, d, 0)
+				x, _ := drawClouds(rng, 1, 60, d, 0)
 				shape(rng, x)
 				v, err := Judge(t.Context(), x, make([]int64, x.Rows), Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if v.Calibrated || v.Tested != 1 {
+				if v.Calibrated || v.NumTested != 1 {
 					t.Fatalf("%+v", v)
 				}
-				wrong[i] += v.Several
+				wrong[i] += v.NumDivided
 			}
 		}
 		if wrong[0]+wrong[1]+wrong[2] > most {
@@ -96,18 +96,18 @@ func TestShapes(t *testing.T) {
 
 // curved are classes in one piece whose halves look apart on every line across them.
 var curved = map[string]func(u, v float64) [3]float64{
-	"arc":   func(u, _ float64) [3]float64 { return turned(0.8*u, 1, 0) },
-	"ring":  func(u, _ float64) [3]float64 { return turned(u, 1, 0) },
-	"helix": func(u, _ float64) [3]float64 { return turned(2*u, 1, 2*u) },
+	"arc":   func(u, _ float64) [3]float64 { return spiralPoint(0.8*u, 1, 0) },
+	"ring":  func(u, _ float64) [3]float64 { return spiralPoint(u, 1, 0) },
+	"helix": func(u, _ float64) [3]float64 { return spiralPoint(2*u, 1, 2*u) },
 	"line with dense ends": func(u, _ float64) [3]float64 {
 		return [3]float64{math.Cos(math.Pi * u)}
 	},
 	"torus": func(u, v float64) [3]float64 {
-		return turned(u, 1+0.4*math.Cos(2*math.Pi*v), 0.4*math.Sin(2*math.Pi*v))
+		return spiralPoint(u, 1+0.4*math.Cos(2*math.Pi*v), 0.4*math.Sin(2*math.Pi*v))
 	},
 }
 
-func turned(turns, radius, height float64) [3]float64 {
+func spiralPoint(turns, radius, height float64) [3]float64 {
 	sin, cos := math.Sincos(2 * math.Pi * turns)
 	return [3]float64{radius * cos, radius * sin, height}
 }
@@ -123,7 +123,7 @@ func TestCurves(t *testing.T) {
 			x, labels := matrix.New(classes*n, d), make([]int64, classes*n)
 			for i := range x.Rows {
 				labels[i] = int64(i / n)
-				copy(x.Row(i), normal(rng, d, 0.05))
+				copy(x.Row(i), drawNormal(rng, d, 0.05))
 				for j, v := range at(rng.Float64(), rng.Float64()) {
 					x.Row(i)[j] += float32(v)
 				}
@@ -132,7 +132,7 @@ func TestCurves(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wrong += v.Several
+			wrong += v.NumDivided
 		}
 		if wrong > 4 { // of Binomial(24, 0.05) more has probability 0.006
 			t.Errorf("%s: %d of %d are divided at the level of 5 %%", name, wrong, 3*classes)
@@ -150,7 +150,7 @@ func TestShapesTogether(t *testing.T) {
 				rng := rand.New(rand.NewPCG(uint64(k), 78))
 				x, labels := matrix.New(classes*n, d), make([]int64, classes*n)
 				for c := range classes {
-					one, _ := clouds(rng, 1, n, d, 0)
+					one, _ := drawClouds(rng, 1, n, d, 0)
 					shape(rng, one)
 					copy(x.Data[c*n*d:], one.Data)
 					for i := range n {
@@ -161,7 +161,7 @@ func TestShapesTogether(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				wrong += v.Several
+				wrong += v.NumDivided
 			}
 			if wrong > 4 { // of Binomial(24, 0.05) more has probability 0.006
 				t.Errorf("%s, %d: %d of %d are divided at the level of 5 %%", name, d, wrong, sets*classes)
@@ -180,9 +180,9 @@ func TestShapesBesideSeveral(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(k), 79))
 			x, labels := matrix.New(classes*n, d), make([]int64, classes*n)
 			for c := range classes {
-				one, _ := clouds(rng, 1, n, d, 0)
+				one, _ := drawClouds(rng, 1, n, d, 0)
 				if c < several {
-					one, _ = clouds(rng, 4, n/4, d, 3)
+					one, _ = drawClouds(rng, 4, n/4, d, 3)
 				} else {
 					shape(rng, one)
 				}
@@ -225,22 +225,22 @@ func TestLargerClasses(t *testing.T) {
 		x.Data[i] = float32(rng.NormFloat64())
 	}
 	v, err := Judge(t.Context(), x, labels, Options{})
-	if err != nil || v.Several > 2 || !v.Calibrated {
+	if err != nil || v.NumDivided > 2 || !v.Calibrated {
 		t.Errorf("%v, %v", v, err)
 	}
 }
 
 // A class whose P is the level itself holds several kinds.
 func TestAtTheLevel(t *testing.T) {
-	x, _ := clouds(rand.New(rand.NewPCG(4, 21)), 3, 20, 2, 20)
+	x, _ := drawClouds(rand.New(rand.NewPCG(4, 21)), 3, 20, 2, 20)
 	v, err := Judge(t.Context(), x, make([]int64, x.Rows), Options{})
-	if err != nil || v.Several != 1 {
+	if err != nil || v.NumDivided != 1 {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	p := v.Classes[0].P
 	for _, level := range []float64{p, math.Nextafter(p, 0)} {
 		v, err := Judge(t.Context(), x, make([]int64, x.Rows), Options{Level: level})
-		if err != nil || v.Classes[0].P != p || (v.Several == 1) != (level == p) {
+		if err != nil || v.Classes[0].P != p || (v.NumDivided == 1) != (level == p) {
 			t.Errorf("at the level %g: %+v, %v, P was %g", level, v, err, p)
 		}
 	}
@@ -255,7 +255,7 @@ func TestOrderOfClasses(t *testing.T) {
 	}
 	var have []int64
 	for _, c := range v.Classes {
-		if have = append(have, c.Label); c.Told || c.P != 1 {
+		if have = append(have, c.Label); c.Tested || c.P != 1 {
 			t.Errorf("%+v of one row", c)
 		}
 	}
@@ -272,25 +272,25 @@ func TestHalfOfTheClasses(t *testing.T) {
 		half, coarse    bool
 	}{{0, 0, false, false}, {0, 30, false, false}, {1, 2, true, false}, {1, 3, false, false}, {12, 24, true, true},
 		{11, 24, false, false}, {12, 23, true, false}, {12, 25, false, false}} {
-		v := &Verdict{Several: c.several, Tested: c.tested}
-		if v.Half() != c.half || v.Coarse() != c.coarse {
-			t.Errorf("%d of %d: half %v, coarse %v", c.several, c.tested, v.Half(), v.Coarse())
+		v := &Verdict{NumDivided: c.several, NumTested: c.tested}
+		if v.IsHalfDivided() != c.half || v.HasCoarseLabels() != c.coarse {
+			t.Errorf("%d of %d: half %v, coarse %v", c.several, c.tested, v.IsHalfDivided(), v.HasCoarseLabels())
 		}
 	}
 }
 
-// photographs draws classes as they are in collections: each of one or several kinds, each
+// drawPhotographs draws classes as they are in collections: each of one or several kinds, each
 // kind of some series, whose pictures are more alike.
-func photographs(rng *rand.Rand, kinds []int, d int) (x *matrix.Dense, labels, fine []int64) {
+func drawPhotographs(rng *rand.Rand, kinds []int, d int) (x *matrix.Dense, labels, fine []int64) {
 	var rows [][]float32
 	var kind int64
 	for c, n := range kinds {
 		for range n {
-			centre := normal(rng, d, 3)
+			centre := drawNormal(rng, d, 3)
 			for range 3 + rng.IntN(2) {
-				series := normal(rng, d, 0.7)
+				series := drawNormal(rng, d, 0.7)
 				for range 7 + rng.IntN(4) {
-					row := normal(rng, d, 1)
+					row := drawNormal(rng, d, 1)
 					for j := range row {
 						row[j] += centre[j] + series[j]
 					}
@@ -307,7 +307,7 @@ func photographs(rng *rand.Rand, kinds []int, d int) (x *matrix.Dense, labels, f
 	return x, labels, fine
 }
 
-func normal(rng *rand.Rand, d int, deviation float64) []float32 {
+func drawNormal(rng *rand.Rand, d int, deviation float64) []float32 {
 	out := make([]float32, d)
 	for j := range out {
 		out[j] = float32(deviation * rng.NormFloat64())
@@ -319,18 +319,18 @@ func normal(rng *rand.Rand, d int, deviation float64) []float32 {
 // kinds are found, and about as many kinds as there are.
 func TestLearnsFromTheSet(t *testing.T) {
 	kinds := append(slices.Repeat([]int{1}, 31), 2, 3, 3, 4, 4, 5, 6, 6, 8, 10)
-	x, labels, _ := photographs(rand.New(rand.NewPCG(3, 3)), kinds, 24)
-	r := find(t, x, labels, Options{Resamples: -1})
-	if !r.Verdict.Calibrated || r.Verdict.Told < 0.4 ||
+	x, labels, _ := drawPhotographs(rand.New(rand.NewPCG(3, 3)), kinds, 24)
+	r := findSubClasses(t, x, labels, Options{Resamples: -1})
+	if !r.Verdict.Calibrated || r.Verdict.DetectionRate < 0.4 ||
 		!strings.Contains(r.Verdict.String(), "%; most classes have none") {
 		t.Errorf("%v", &r.Verdict)
 	}
 	wrong, right, found, there := 0, 0, 0, 0
 	for k, c := range r.Classes {
-		found, there = found+len(c.Kinds), there+kinds[k]
-		if len(c.Kinds) > 1 && kinds[k] == 1 {
+		found, there = found+len(c.SubClasses), there+kinds[k]
+		if len(c.SubClasses) > 1 && kinds[k] == 1 {
 			wrong++
-		} else if len(c.Kinds) > 1 {
+		} else if len(c.SubClasses) > 1 {
 			right++
 		}
 	}
@@ -338,15 +338,15 @@ func TestLearnsFromTheSet(t *testing.T) {
 		t.Errorf("%d of 31 classes of one kind divided, %d of 10 of several; %d kinds of %d", wrong, right, found,
 			there)
 	}
-	if right+wrong != r.Verdict.Several || r.Verdict.Coarse() { // fewer than half
+	if right+wrong != r.Verdict.NumDivided || r.Verdict.HasCoarseLabels() { // fewer than half
 		t.Errorf("%d classes divided: %v", right+wrong, &r.Verdict)
 	}
 }
 
 // Judge says of every class what Find divides by.
 func TestOneVerdict(t *testing.T) {
-	several, _ := clouds(rand.New(rand.NewPCG(1, 1)), 4, 30, 12, 3)
-	one, _ := clouds(rand.New(rand.NewPCG(2, 2)), 1, 120, 12, 0)
+	several, _ := drawClouds(rand.New(rand.NewPCG(1, 1)), 4, 30, 12, 3)
+	one, _ := drawClouds(rand.New(rand.NewPCG(2, 2)), 1, 120, 12, 0)
 	x, labels := matrix.New(240, 12), make([]int64, 240)
 	copy(x.Data, several.Data)
 	copy(x.Data[len(several.Data):], one.Data)
@@ -357,18 +357,18 @@ func TestOneVerdict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := find(t, x, labels, Options{})
+	r := findSubClasses(t, x, labels, Options{})
 	for k, c := range v.Classes {
-		if c != r.Verdict.Classes[k] || c.P != r.Classes[k].P || (c.P <= 0.05) != (len(r.Classes[k].Kinds) > 1) {
-			t.Errorf("%+v, %+v with %d kinds", c, r.Classes[k].P, len(r.Classes[k].Kinds))
+		if c != r.Verdict.Classes[k] || c.P != r.Classes[k].P || (c.P <= 0.05) != (len(r.Classes[k].SubClasses) > 1) {
+			t.Errorf("%+v, %+v with %d kinds", c, r.Classes[k].P, len(r.Classes[k].SubClasses))
 		}
 	}
-	if v.Several != 1 || v.Tested != 2 || v.Coarse() || // of too few
+	if v.NumDivided != 1 || v.NumTested != 2 || v.HasCoarseLabels() || // of too few
 		!strings.HasPrefix(v.String(), "1 of 2 classes fall into groups") {
 		t.Errorf("%v", v)
 	}
 	none, err := Judge(t.Context(), matrix.New(7, 2), make([]int64, 7), Options{})
-	if err != nil || none.Coarse() || none.Tested != 0 || !strings.HasPrefix(none.String(), "no class has the 10") {
+	if err != nil || none.HasCoarseLabels() || none.NumTested != 0 || !strings.HasPrefix(none.String(), "no class has the 10") {
 		t.Errorf("%v, %v", none, err)
 	}
 }
@@ -376,10 +376,10 @@ func TestOneVerdict(t *testing.T) {
 // Copies, equal or nearly so, are one row.
 func TestDistinct(t *testing.T) {
 	x := matrix.FromSlice(6, 1, []float32{0, 1, 1, 1.05, 2, 3})
-	if got := distinct(ward.Squared(x)); !slices.Equal(got, []int{0, 1, 4, 5}) {
+	if got := distinctRows(ward.Squared(x)); !slices.Equal(got, []int{0, 1, 4, 5}) {
 		t.Errorf("%v", got)
 	}
-	if got := distinct(ward.Squared(matrix.New(5, 2))); !slices.Equal(got, []int{0}) {
+	if got := distinctRows(ward.Squared(matrix.New(5, 2))); !slices.Equal(got, []int{0}) {
 		t.Errorf("equal rows: %v", got)
 	}
 }
@@ -390,8 +390,8 @@ func TestHalf(t *testing.T) {
 		tested, several int
 		want            bool
 	}{{0, 0, false}, {24, 12, true}, {25, 12, false}, {2, 1, true}, {3, 1, false}, {1, 0, false}} {
-		if v := (&Verdict{Tested: c.tested, Several: c.several}); v.Half() != c.want {
-			t.Errorf("%d of %d: %v", c.several, c.tested, v.Half())
+		if v := (&Verdict{NumTested: c.tested, NumDivided: c.several}); v.IsHalfDivided() != c.want {
+			t.Errorf("%d of %d: %v", c.several, c.tested, v.IsHalfDivided())
 		}
 	}
 }

@@ -3,12 +3,12 @@ package discover
 import "github.com/kindred-ml/kindred/matrix"
 
 const (
-	// ridge is the factor of the estimated shrinkage that is added to the covariance.
-	ridge = 4
-	// rounds is the largest number of steps of the conjugate gradients.
-	rounds = 25
-	// probed is the approximate number of rows from which the squares of the covariance are estimated.
-	probed = 16
+	// shrinkageFactor is the factor of the estimated shrinkage that is added to the covariance.
+	shrinkageFactor = 4
+	// maxSteps is the largest number of steps of the conjugate gradients.
+	maxSteps = 25
+	// probeRows is the approximate number of rows from which the squares of the covariance are estimated.
+	probeRows = 16
 )
 
 // residuals returns the rows of two groups, each less its group's mean.
@@ -26,26 +26,26 @@ func residuals(x *matrix.Dense, group []int, means *matrix.Dense, a, b int) (out
 	return out
 }
 
-// lean turns the line to the direction of a discriminant analysis, (S/s + I)^-1 (b - a), so that directions along
+// turnToDiscriminant turns the line to the direction of a discriminant analysis, (S/s + I)^-1 (b - a), so that directions along
 // which both parts scatter count less. S is the covariance of the residuals, and s = ridge r/(1 - r) tr S/d with r
 // from shrinkage. If r is nearly 1, as with few rows or a spherical cloud, the line does not change. The ends stay
 // at 0 and 1.
-func (l *line) lean(residuals [][]float64) {
+func (l *line) turnToDiscriminant(residuals [][]float64) {
 	r, mean := shrinkage(residuals)
 	if r >= 0.95 || mean == 0 {
 		return
 	}
-	between := make([]float64, len(l.along))
-	for j, v := range l.along {
+	between := make([]float64, len(l.direction))
+	for j, v := range l.direction {
 		between[j] = float64(v)
 	}
-	w := solved(residuals, ridge*r/(1-r)*mean, between)
+	w := solveRegularised(residuals, shrinkageFactor*r/(1-r)*mean, between)
 	square := dot64(w, between)
 	if !(square > 0) {
 		return
 	}
 	for j, v := range w {
-		l.along[j] = float32(v)
+		l.direction[j] = float32(v)
 	}
 	l.square = square
 }
@@ -66,7 +66,7 @@ func shrinkage(residuals [][]float64) (share, mean float64) {
 	var trace, square, asked float64
 	for i, r := range residuals {
 		trace += dot64(r, r) / n
-		if i%max(1, len(residuals)/probed) == 0 {
+		if i%max(1, len(residuals)/probeRows) == 0 {
 			asked++
 			for _, other := range residuals {
 				v := dot64(r, other)
@@ -83,13 +83,13 @@ func shrinkage(residuals [][]float64) (share, mean float64) {
 	return share, trace / d
 }
 
-// solved returns (S/s + I)^-1 b by conjugate gradients. S is the covariance of the residuals.
-func solved(residuals [][]float64, s float64, b []float64) []float64 {
+// solveRegularised returns (S/s + I)^-1 b by conjugate gradients. S is the covariance of the residuals.
+func solveRegularised(residuals [][]float64, s float64, b []float64) []float64 {
 	w, rest := make([]float64, len(b)), append([]float64(nil), b...)
 	way := append([]float64(nil), b...)
 	left := dot64(rest, rest)
 	end := 1e-8 * left
-	for range rounds {
+	for range maxSteps {
 		if left <= end {
 			break
 		}

@@ -8,25 +8,25 @@ import (
 )
 
 const (
-	// lines is the number of lines with which a class is compared.
-	lines = 199
-	// denser is how much denser the rows of these lines are in dense places than between them.
-	denser = 1.6
+	// numLines is the number of lines with which a class is compared.
+	numLines = 199
+	// denseFactor is how much denser the rows of these lines are in dense places than between them.
+	denseFactor = 1.6
 )
 
 // lineKey is the number of rows of a line and the window.
 type lineKey struct{ rows, window int }
 
 // lineDraws has the counts of lines by facing.
-type lineDraws [len(facing)][]float64
+type lineDraws [len(facingCounts)][]float64
 
 // lineCounts has functions that count the isolated rows of lines once.
 var lineCounts sync.Map
 
-// linesP returns the probability that lines have at least so many isolated rows in a window. From 33
+// linesPValue returns the probability that lines have at least so many isolated rows in a window. From 33
 // rows on only eight to sixteen sizes an octave are drawn, and the next larger one is taken. Above all lines drawn, the
 // tail is exponential.
-func linesP(count float64, key lineKey, facing int) float64 {
+func linesPValue(count float64, key lineKey, facing int) float64 {
 	step := 1
 	for key.rows > 32 && key.rows/step >= 16 {
 		step *= 2
@@ -34,15 +34,15 @@ func linesP(count float64, key lineKey, facing int) float64 {
 	key.rows = (key.rows + step - 1) / step * step
 	one, _ := lineCounts.LoadOrStore(key, sync.OnceValue(func() lineDraws { return drawLines(key) }))
 	of := one.(func() lineDraws)()[facing]
-	if at, _ := slices.BinarySearch(of, count); at < lines {
-		return float64(lines-at+1) / (lines + 1)
+	if at, _ := slices.BinarySearch(of, count); at < numLines {
+		return float64(numLines-at+1) / (numLines + 1)
 	}
-	tail := of[lines*9/10:]
+	tail := of[numLines*9/10:]
 	over := 0.0
 	for _, v := range tail {
 		over += (v - tail[0]) / float64(len(tail))
 	}
-	return math.Exp((of[lines-1]-count)/max(over, 1)) / (lines + 1)
+	return math.Exp((of[numLines-1]-count)/max(over, 1)) / (numLines + 1)
 }
 
 // drawLines returns the counts of lines in ascending order, always the same. A line of window w has 2^(w+1) dense
@@ -51,11 +51,11 @@ func drawLines(key lineKey) (out lineDraws) {
 	rng := rand.New(rand.NewPCG(uint64(key.rows), uint64(key.window)))
 	waves := float64(int(2)<<key.window-1) * math.Pi
 	y := make([]float64, key.rows)
-	for range lines {
+	for range numLines {
 		for i := range y {
 			for {
 				y[i] = rng.Float64()
-				if v := math.Cos(waves * y[i]); rng.Float64() < (1+(denser-1)*v*v)/denser {
+				if v := math.Cos(waves * y[i]); rng.Float64() < (1+(denseFactor-1)*v*v)/denseFactor {
 					break
 				}
 			}
@@ -72,18 +72,18 @@ func drawLines(key lineKey) (out lineDraws) {
 
 // lineIsolation is isolation of rows on a line, in one window. On a line, groups are intervals, which is much
 // faster. Long lines are dealt less often, so that their counts vary more.
-func lineIsolation(y []float64, window int, rng *rand.Rand) (out [len(facing)]float64) {
+func lineIsolation(y []float64, window int, rng *rand.Rand) (out [len(facingCounts)]float64) {
 	deals := max(2, min(halvings, 640/len(y)))
 	for range deals {
 		order := rng.Perm(len(y))
 		middle := len(y) / 2
 		for _, halves := range [2][2][]int{{order[:middle], order[middle:]}, {order[middle:], order[:middle]}} {
-			known, asked := pick(y, halves[0]), pick(y, halves[1])
+			known, asked := selectRows(y, halves[0]), selectRows(y, halves[1])
 			slices.Sort(known)
 			slices.Sort(asked)
 			cuts, bounds := lineTree(known), []int{0, len(known)}
 			places := []int{0, len(asked)} // of the bounds among the rows that are asked
-			for k := 2; k <= min(mostParts(len(known)), 2<<window); k++ {
+			for k := 2; k <= min(maxParts(len(known)), 2<<window); k++ {
 				cut := cuts[len(cuts)-k+1]
 				at, _ := slices.BinarySearch(bounds, cut)
 				from, to := bounds[at-1], bounds[at]
@@ -91,10 +91,10 @@ func lineIsolation(y []float64, window int, rng *rand.Rand) (out [len(facing)]fl
 				place, _ := slices.BinarySearch(asked, edge)
 				place = min(max(place, places[at-1]), places[at])
 				bounds, places = slices.Insert(bounds, at, cut), slices.Insert(places, at, place)
-				if min(cut-from, to-cut) >= leastPart(len(known)) && windowOf(k) == window {
+				if min(cut-from, to-cut) >= minPartRows(len(known)) && windowOf(k) == window {
 					one := lineIsolated(asked, places[at-1], place)
 					two := lineIsolated(asked, place, places[at+1])
-					for f := range facing {
+					for f := range facingCounts {
 						out[f] += max(one[f], two[f]) / float64(2*deals)
 					}
 				}
@@ -105,7 +105,7 @@ func lineIsolation(y []float64, window int, rng *rand.Rand) (out [len(facing)]fl
 }
 
 // lineIsolated is isolated of the rows x[from:to] of an ascending list.
-func lineIsolated(x []float64, from, to int) (count [len(facing)]float64) {
+func lineIsolated(x []float64, from, to int) (count [len(facingCounts)]float64) {
 	if min(to-from, len(x)-to+from) < 2 {
 		return count
 	}
@@ -113,19 +113,19 @@ func lineIsolated(x []float64, from, to int) (count [len(facing)]float64) {
 	if to == len(x) || from > 0 && x[from]-x[from-1] < x[to]-x[to-1] {
 		joint, low, high = from, 0, to
 	}
-	for f, most := range facing {
-		n := min(facingRows(most, to-from, len(x)-to+from), joint-low, high-joint)
+	for f, most := range facingCounts {
+		n := min(numFacing(most, to-from, len(x)-to+from), joint-low, high-joint)
 		left, right := x[joint-n:joint], x[joint:joint+n]
 		across := 0.0
 		for _, v := range left {
-			across += squares(v, right) / float64(n)
+			across += meanSquareTo(v, right) / float64(n)
 		}
 		for i := low; i < high; i++ {
 			side, near := left, i >= joint-n && i < joint+n
 			if i >= joint {
 				side = right
 			}
-			within := squares(x[i], side)
+			within := meanSquareTo(x[i], side)
 			if near && n > 1 {
 				within *= float64(n) / float64(n-1)
 			}
@@ -137,8 +137,8 @@ func lineIsolated(x []float64, from, to int) (count [len(facing)]float64) {
 	return count
 }
 
-// squares returns the mean squared distance of a place from others.
-func squares(v float64, others []float64) (sum float64) {
+// meanSquareTo returns the mean squared distance of a place from others.
+func meanSquareTo(v float64, others []float64) (sum float64) {
 	for _, o := range others {
 		sum += (v - o) * (v - o)
 	}

@@ -15,14 +15,14 @@ import (
 func TestIsolated(t *testing.T) {
 	for _, c := range []struct {
 		x    []float32
-		want [len(facing)]float64
+		want [len(facingCounts)]float64
 	}{
 		{[]float32{0, 1, 2, 3, 13, 14, 15, 16}, [2]float64{8, 8}},
 		{[]float32{0, 1, 2, 3, 4.5, 5.5, 6.5, 7.5}, [2]float64{4, 4}},
 	} {
 		group := []int{0, 0, 0, 0, 1, 1, 1, 1}
-		d := ward.Squared(along(c.x...))
-		if got := isolated(d, group, 0); got != c.want || isolated(d, group, 1) != c.want {
+		d := ward.Squared(rowsOnLine(c.x...))
+		if got := countIsolated(d, group, 0); got != c.want || countIsolated(d, group, 1) != c.want {
 			t.Errorf("%v: %v, want %v", c.x, got, c.want)
 		}
 		var x []float64
@@ -33,7 +33,7 @@ func TestIsolated(t *testing.T) {
 			t.Errorf("%v on a line: %v, want %v", c.x, got, c.want)
 		}
 	}
-	if got := isolated(ward.Squared(along(1, 2, 3)), []int{0, 1, 1}, 0); got != [2]float64{} {
+	if got := countIsolated(ward.Squared(rowsOnLine(1, 2, 3)), []int{0, 1, 1}, 0); got != [2]float64{} {
 		t.Errorf("one row: %v", got)
 	}
 }
@@ -49,7 +49,7 @@ func TestLineIsolation(t *testing.T) {
 			y[i] = rng.Float64()
 			x.Data[i] = float32(y[i])
 		}
-		c, err := isolation(t.Context(), x, rng)
+		c, err := measureIsolation(t.Context(), x, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,13 +77,13 @@ func TestLineTree(t *testing.T) {
 func TestLinesP(t *testing.T) {
 	last := 2.0
 	for _, count := range []float64{0, 5, 7, 8, 9, 10, 12, 20} {
-		p := linesP(count, lineKey{20, 0}, 0)
+		p := linesPValue(count, lineKey{20, 0}, 0)
 		if p > last || p <= 0 || count == 0 && p != 1 {
 			t.Errorf("%g isolated rows: %g after %g", count, p, last)
 		}
 		last = p
 	}
-	if last > 1./(lines+1) {
+	if last > 1./(numLines+1) {
 		t.Errorf("all rows isolated: %g", last)
 	}
 }

@@ -40,7 +40,7 @@ func TestKindsOfRuns(t *testing.T) {
 		}
 		slices.Sort(dirs)
 		for _, dir := range dirs {
-			o := outcomeOf(t, filepath.Join(dir, os.Getenv("KINDRED_KINDS_SET")), method)
+			o := measureOutcome(t, filepath.Join(dir, os.Getenv("KINDRED_KINDS_SET")), method)
 			all[side] = append(all[side], o)
 			fmt.Printf("%s: NMI %.3f ARI %.3f, %.1f kinds of %.1f (|log ratio| %.2f), %.0f %% of classes divided\n",
 				filepath.Base(dir), o.nmi, o.ari, o.kinds, o.truth, o.off, 100*o.divided)
@@ -62,7 +62,7 @@ func TestKindsOfRuns(t *testing.T) {
 	}
 }
 
-func outcomeOf(t *testing.T, stem string, method Method) (o outcome) {
+func measureOutcome(t *testing.T, stem string, method Method) (o outcome) {
 	if !strings.HasSuffix(stem, "_") {
 		stem += string(filepath.Separator)
 	}
@@ -71,13 +71,13 @@ func outcomeOf(t *testing.T, stem string, method Method) (o outcome) {
 		t.Fatal(err)
 	}
 	labels := tab.Labels()
-	res := find(t, tab.X, labels[1], Options{Method: method, Resamples: -1})
+	res := findSubClasses(t, tab.X, labels[1], Options{Method: method, Resamples: -1})
 	for _, c := range res.Classes {
 		var truth, found []int64
 		there := map[int64]bool{}
-		for _, k := range c.Kinds {
+		for _, k := range c.SubClasses {
 			for _, i := range k.Rows {
-				truth, found = append(truth, labels[0][i]), append(found, res.Kind[i])
+				truth, found = append(truth, labels[0][i]), append(found, res.SubClassOf[i])
 				there[labels[0][i]] = true
 			}
 		}
@@ -88,10 +88,10 @@ func outcomeOf(t *testing.T, stem string, method Method) (o outcome) {
 		n := float64(len(res.Classes))
 		o.nmi += table.NMI(cluster.Arithmetic) / n
 		o.ari += table.ARI() / n
-		o.kinds += float64(len(c.Kinds)) / n
+		o.kinds += float64(len(c.SubClasses)) / n
 		o.truth += float64(len(there)) / n
-		o.off += math.Abs(math.Log(float64(len(c.Kinds))/float64(len(there)))) / n
-		if len(c.Kinds) > 1 {
+		o.off += math.Abs(math.Log(float64(len(c.SubClasses))/float64(len(there)))) / n
+		if len(c.SubClasses) > 1 {
 			o.divided += 1 / n
 		}
 	}

@@ -9,17 +9,17 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// levelled returns x in coordinates in which classes scatter more evenly: x L^-T, where L L^T = W/w + I, W is the
+// levelScatter returns x in coordinates in which classes scatter more evenly: x L^-T, where L L^T = W/w + I, W is the
 // covariance within classes and w the mean of its diagonal. Causes of scatter in all classes, such as light,
 // background and distance, count less in these coordinates. It is the metric of a discriminant analysis whose
 // covariance is shrunk half-way to a sphere (Friedman 1989). It returns x if no class scatters.
 //
 // It takes time proportional to n d^2 + d^3 and memory proportional to d^2.
-func levelled(ctx context.Context, x *matrix.Dense, classes []*judged) (*matrix.Dense, error) {
+func levelScatter(ctx context.Context, x *matrix.Dense, classes []*measuredClass) (*matrix.Dense, error) {
 	d := x.Cols
 	within := matrix.New(d, d)
 	for _, c := range classes {
-		y := centred(gather(x, c.sample))
+		y := centreRows(copyRows(x, c.sample))
 		if err := matrix.GemmContext(ctx, true, false, 1, y, y, 1, within); err != nil {
 			return nil, err
 		}

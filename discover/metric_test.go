@@ -15,14 +15,14 @@ import (
 // Squared distances of levelled rows are (a - b)' (W/w + I)^-1 (a - b).
 func TestLevelled(t *testing.T) {
 	const n, d = 40, 6
-	x, _ := clouds(rand.New(rand.NewPCG(8, 1)), 2, n/2, d, 3)
-	classes := []*judged{{}, {}}
+	x, _ := drawClouds(rand.New(rand.NewPCG(8, 1)), 2, n/2, d, 3)
+	classes := []*measuredClass{{}, {}}
 	within := gonum.NewSymDense(d, nil)
 	for i := range n {
 		classes[i%2].sample = append(classes[i%2].sample, i)
 	}
 	for _, c := range classes {
-		y := centred(gather(x, c.sample))
+		y := centreRows(copyRows(x, c.sample))
 		for i := range y.Rows {
 			for a := range d {
 				for b := a; b < d; b++ {
@@ -39,7 +39,7 @@ func TestLevelled(t *testing.T) {
 	if err := inverse.Inverse(within); err != nil {
 		t.Fatal(err)
 	}
-	even, err := levelled(t.Context(), x, classes)
+	even, err := levelScatter(t.Context(), x, classes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestLevelled(t *testing.T) {
 		}
 	}
 	equal := matrix.New(4, 3)
-	if same, err := levelled(t.Context(), equal, []*judged{{sample: []int{0, 1, 2, 3}}}); err != nil || same != equal {
+	if same, err := levelScatter(t.Context(), equal, []*measuredClass{{sample: []int{0, 1, 2, 3}}}); err != nil || same != equal {
 		t.Errorf("equal rows: %v, %v", same, err)
 	}
 }
@@ -65,22 +65,22 @@ func TestLevelled(t *testing.T) {
 func TestKindsByLight(t *testing.T) {
 	kinds := append(slices.Repeat([]int{1}, 26), 2, 2, 3, 3)
 	rng := rand.New(rand.NewPCG(6, 3))
-	x, labels, fine := photographs(rng, kinds, 24)
+	x, labels, fine := drawPhotographs(rng, kinds, 24)
 	for i := range x.Rows {
 		x.Row(i)[0] += float32(12 * rng.NormFloat64())
 	}
-	r := find(t, x, labels, Options{Resamples: -1})
-	if !r.Verdict.Calibrated || r.Verdict.Several < 3 {
+	r := findSubClasses(t, x, labels, Options{Resamples: -1})
+	if !r.Verdict.Calibrated || r.Verdict.NumDivided < 3 {
 		t.Fatalf("%v", &r.Verdict)
 	}
 	for k, c := range r.Classes {
-		if kinds[k] == 1 || len(c.Kinds) == 1 {
+		if kinds[k] == 1 || len(c.SubClasses) == 1 {
 			continue
 		}
 		var truth, found []int64
-		for _, kind := range c.Kinds {
+		for _, kind := range c.SubClasses {
 			for _, i := range kind.Rows {
-				truth, found = append(truth, fine[i]), append(found, r.Kind[i])
+				truth, found = append(truth, fine[i]), append(found, r.SubClassOf[i])
 			}
 		}
 		table, err := cluster.NewTable(truth, found)
@@ -88,7 +88,7 @@ func TestKindsByLight(t *testing.T) {
 			t.Fatal(err)
 		}
 		if nmi := table.NMI(cluster.Arithmetic); nmi < 0.8 {
-			t.Errorf("class %d, %d kinds for %d: NMI %.2f", k, len(c.Kinds), kinds[k], nmi)
+			t.Errorf("class %d, %d kinds for %d: NMI %.2f", k, len(c.SubClasses), kinds[k], nmi)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func TestGapsBetween(t *testing.T) {
 	for _, m := range []float64{0, 1, 2, 2.5, 3, 4.25, 5, 9} {
 		var g gaps
 		g[0].middle, g[0].side = m, 12-m
-		p := g.p()
+		p := g.pValue()
 		if want := (distuv.Binomial{N: 12, P: 0.5}).CDF(m); m == math.Floor(m) && math.Abs(p-want) > 1e-12 {
 			t.Errorf("%g of 12: %g, want %g", m, p, want)
 		}
@@ -26,7 +26,7 @@ func TestGapsBetween(t *testing.T) {
 		}
 		last = p
 		g[2].middle = 3 // a second window, which says nothing
-		if two := g.p(); math.Abs(two-min(1, 2*p)) > 1e-12 {
+		if two := g.pValue(); math.Abs(two-min(1, 2*p)) > 1e-12 {
 			t.Errorf("%g of 12 in two windows: %g, want %g", m, two, 2*p)
 		}
 	}
@@ -34,7 +34,7 @@ func TestGapsBetween(t *testing.T) {
 
 // Several deals say more surely how deep the dip is than one does.
 func TestPartitions(t *testing.T) {
-	x, _ := clouds(rand.New(rand.NewPCG(2, 9)), 2, 25, 8, 4)
+	x, _ := drawClouds(rand.New(rand.NewPCG(2, 9)), 2, 25, 8, 4)
 	shares := func(count func(rng *rand.Rand) (evidence, error)) (out []float64) {
 		for k := range 40 {
 			e, err := count(rand.New(rand.NewPCG(uint64(k), 9)))
@@ -45,8 +45,8 @@ func TestPartitions(t *testing.T) {
 		}
 		return out
 	}
-	one := shares(func(rng *rand.Rand) (evidence, error) { return seekOnce(t.Context(), x, rng) })
-	all := shares(func(rng *rand.Rand) (evidence, error) { return seek(t.Context(), x, rng) })
+	one := shares(func(rng *rand.Rand) (evidence, error) { return findGapsOnce(t.Context(), x, rng) })
+	all := shares(func(rng *rand.Rand) (evidence, error) { return findGaps(t.Context(), x, rng) })
 	if a, b := stat.Variance(all, nil), stat.Variance(one, nil); a > b/2 {
 		t.Errorf("variance %g of one deal, %g of several", b, a)
 	}
@@ -63,7 +63,7 @@ func TestFlat(t *testing.T) {
 		x.Row(i)[1], x.Row(i)[2] = float32(rng.NormFloat64()), float32(rng.NormFloat64())
 	}
 	v, err := Judge(t.Context(), x, labels, Options{})
-	if err != nil || v.Several > 0 {
+	if err != nil || v.NumDivided > 0 {
 		t.Errorf("%v, %v", v, err)
 	}
 }

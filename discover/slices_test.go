@@ -40,10 +40,10 @@ func TestSlicesOfRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		labels := tab.Labels()
-		for k, c := range find(t, tab.X, labels[1], Options{Level: 1, Resamples: -1}).Classes {
+		for k, c := range findSubClasses(t, tab.X, labels[1], Options{Level: 1, Resamples: -1}).Classes {
 			var rows, sizes []int
 			var truth, kind []int64
-			for g, of := range c.Kinds {
+			for g, of := range c.SubClasses {
 				rows, sizes = append(rows, of.Rows...), append(sizes, len(of.Rows))
 				for _, i := range of.Rows {
 					truth, kind = append(truth, labels[0][i]), append(kind, int64(g))
@@ -52,18 +52,18 @@ func TestSlicesOfRuns(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, uint64(k)))
 			var others []float64
 			for range 200 {
-				others = append(others, agreement(t, truth, sliced(gather(tab.X, rows), sizes, rng)))
+				others = append(others, agreement(t, truth, sliceRows(copyRows(tab.X, rows), sizes, rng)))
 			}
 			slices.Sort(others)
 			fmt.Printf("%s, class %d: %d kinds, NMI %.3f; of slices: median %.3f, one in twenty from %.3f\n",
-				filepath.Base(dir), k, len(c.Kinds), agreement(t, truth, kind), others[100], others[190])
+				filepath.Base(dir), k, len(c.SubClasses), agreement(t, truth, kind), others[100], others[190])
 		}
 	}
 }
 
-// sliced cuts rows across a random direction into groups of those sizes, in random order.
-func sliced(x *matrix.Dense, sizes []int, rng *rand.Rand) []int64 {
-	direction := normal(rng, x.Cols, 1)
+// sliceRows cuts rows across a random direction into groups of those sizes, in random order.
+func sliceRows(x *matrix.Dense, sizes []int, rng *rand.Rand) []int64 {
+	direction := drawNormal(rng, x.Cols, 1)
 	place := make([]float64, x.Rows)
 	order := make([]int, x.Rows)
 	for i := range order {

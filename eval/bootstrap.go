@@ -22,9 +22,9 @@ type Interval struct {
 
 const defaultConfidence = 0.95
 
-// bootstrap adds the intervals of the means over queries to values, by resampling the queries.
+// addQueryIntervals adds the intervals of the means over queries to values, by resampling the queries.
 // Resample b draws from stream 2b of the seed.
-func (t *perQuery) bootstrap(ctx context.Context, cfg Config, confidence float64, values []Value) error {
+func (t *queryMeasures) addQueryIntervals(ctx context.Context, cfg Config, confidence float64, values []Value) error {
 	m := len(t.metrics)
 	out := make([][]float64, m)
 	for k := range out {
@@ -36,7 +36,7 @@ func (t *perQuery) bootstrap(ctx context.Context, cfg Config, confidence float64
 			rng := rand.New(rand.NewPCG(cfg.Seed, uint64(b)<<1))
 			clear(sums)
 			for range t.queries {
-				for k, v := range t.row(rng.IntN(t.queries)) {
+				for k, v := range t.valuesOf(rng.IntN(t.queries)) {
 					sums[k] += v
 				}
 			}
@@ -49,13 +49,13 @@ func (t *perQuery) bootstrap(ctx context.Context, cfg Config, confidence float64
 		return err
 	}
 	for k := range m {
-		values[k].ByQuery = interval(out[k], confidence)
+		values[k].ByQuery = quantileInterval(out[k], confidence)
 	}
 	return nil
 }
 
-// interval returns the quantiles that cut off equal shares of the values at both ends.
-func interval(values []float64, confidence float64) *Interval {
+// quantileInterval returns the quantiles that cut off equal shares of the values at both ends.
+func quantileInterval(values []float64, confidence float64) *Interval {
 	slices.Sort(values)
 	at := func(share float64) float64 { // linear between order statistics
 		x := share * float64(len(values)-1)

@@ -36,7 +36,7 @@ func Check(queries, gallery [][]int64, cfg Config) error {
 		if len(labels) == 0 {
 			return fmt.Errorf("no labels of queries in column %q", cfg.columnName(c))
 		}
-		if slices.ContainsFunc(cfg.Metrics, Metric.clusters) && cfg.Assignments != nil &&
+		if slices.ContainsFunc(cfg.Metrics, Metric.isClustering) && cfg.Assignments != nil &&
 			len(cfg.Assignments) != len(labels) {
 			return fmt.Errorf("%d class labels for %d cluster assignments", len(labels), len(cfg.Assignments))
 		}
@@ -45,7 +45,7 @@ func Check(queries, gallery [][]int64, cfg Config) error {
 			g = gallery[c]
 		}
 		if gallery != nil {
-			if err := rank.CheckSelf(cfg.Self, len(labels), len(g)); err != nil {
+			if err := rank.CheckSelf(cfg.SelfRows, len(labels), len(g)); err != nil {
 				return err
 			}
 		}
@@ -60,9 +60,9 @@ func (c *Config) check() error {
 	if len(c.Metrics) == 0 {
 		return errors.New("no metric to compute")
 	}
-	if c.Bootstrap < 0 || c.Worst < 0 || !(c.Confidence >= 0 && c.Confidence < 1) {
+	if c.Bootstrap < 0 || c.NumWorst < 0 || !(c.Confidence >= 0 && c.Confidence < 1) {
 		return fmt.Errorf("%d resamples at confidence %g, %d worst queries: must be 0 or more, and the confidence "+
-			"below 1", c.Bootstrap, c.Confidence, c.Worst)
+			"below 1", c.Bootstrap, c.Confidence, c.NumWorst)
 	}
 	// The values are of each metric for each resample, of queries and of classes.
 	if err := budget.Check(fmt.Sprintf("%d resamples of %d metrics", c.Bootstrap, len(c.Metrics)),
@@ -74,12 +74,12 @@ func (c *Config) check() error {
 		if err := m.Check(); err != nil {
 			return err
 		}
-		clusters = clusters || m.clusters()
+		clusters = clusters || m.isClustering()
 		if m.Kind.measure().list != nil && c.Pairs == nil {
 			return fmt.Errorf("%s needs a list of pairs with folds, and no list was given", m)
 		}
-		decides = decides || m.pairs()
-		if m.opens() && c.Pairs != nil {
+		decides = decides || m.isPairs()
+		if m.isOpenSet() && c.Pairs != nil {
 			return fmt.Errorf("%s searches queries in a gallery: it cannot use a list of pairs", m)
 		}
 		if c.Assignments != nil && m.Factor > 1 {
@@ -89,11 +89,11 @@ func (c *Config) check() error {
 	}
 	if c.Assignments != nil && !clusters {
 		return fmt.Errorf("a clustering was given, but no metric scores it: name one of %s",
-			kindsThat((*measure).clusters))
+			joinKinds((*measure).isClustering))
 	}
 	if c.Pairs != nil && !decides {
 		return fmt.Errorf("a list of pairs was given, but no metric uses it: name one of %s",
-			kindsThat((*measure).ofPairs))
+			joinKinds((*measure).isPairs))
 	}
 	for i, name := range c.Columns {
 		if slices.Contains(c.Columns[:i], name) {
@@ -108,21 +108,21 @@ func (c *Config) check() error {
 func (c *Config) checkColumn(name string, labels, gallery []int64, same bool) (errs []error) {
 	var retrieval []string
 	for _, m := range c.Metrics {
-		if m.retrieves() {
+		if m.isRetrieval() {
 			retrieval = append(retrieval, m.String())
 		}
-		if !m.clusters() {
+		if !m.isClustering() {
 			continue
 		}
-		factor, classes := max(m.Factor, 1), distinct(labels)
+		factor, classes := max(m.Factor, 1), countDistinct(labels)
 		if c.Assignments == nil && factor > len(labels)/classes {
 			errs = append(errs, fmt.Errorf("%s by %q needs k-means with %d x %d clusters (classes x factor), and "+
 				"there are %d rows", m, name, classes, factor, len(labels)))
 		}
 	}
-	if len(retrieval) > 0 && c.withMates(labels, gallery, same) == 0 {
+	if len(retrieval) > 0 && c.numWithMates(labels, gallery, same) == 0 {
 		why := "has no item of a query's class"
-		if c.Self != nil {
+		if c.SelfRows != nil {
 			why = "has no item of a query's class but the query itself"
 		}
 		if same {
@@ -139,23 +139,23 @@ func (c *Config) checkColumn(name string, labels, gallery []int64, same bool) (e
 func (c *Config) checkDecisions(name string, labels, gallery []int64, same bool) (errs []error) {
 	var pairs, open []Metric
 	for _, m := range c.Metrics {
-		if m.pairs() && c.Pairs == nil {
+		if m.isPairs() && c.Pairs == nil {
 			pairs = append(pairs, m)
 		}
-		if m.opens() {
+		if m.isOpenSet() {
 			open = append(open, m)
 		}
 	}
 	if len(pairs) > 0 {
-		if c.withMates(labels, gallery, same) == 0 {
+		if c.numWithMates(labels, gallery, same) == 0 {
 			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(pairs), name, ErrNoGenuine))
 		}
-		if distinct(slices.Concat(labels, gallery)) < 2 {
+		if countDistinct(slices.Concat(labels, gallery)) < 2 {
 			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(pairs), name, ErrNoImpostor))
 		}
 	}
 	if len(open) > 0 {
-		mated := c.withMates(labels, gallery, same)
+		mated := c.numWithMates(labels, gallery, same)
 		if mated == 0 {
 			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(open), name, ErrNoMated))
 		}
@@ -167,9 +167,9 @@ func (c *Config) checkDecisions(name string, labels, gallery []int64, same bool)
 	return errs
 }
 
-// withMates returns the number of queries that have a gallery item of their label other than
+// numWithMates returns the number of queries that have a gallery item of their label other than
 // themselves.
-func (c *Config) withMates(labels, gallery []int64, same bool) (n int) {
+func (c *Config) numWithMates(labels, gallery []int64, same bool) (n int) {
 	in, least := make(map[int64]int), 1
 	if same {
 		gallery, least = labels, 2
@@ -179,7 +179,7 @@ func (c *Config) withMates(labels, gallery []int64, same bool) (n int) {
 	}
 	for i, y := range labels {
 		most := in[y]
-		if !same && c.Self != nil && c.Self[i] >= 0 && gallery[c.Self[i]] == y {
+		if !same && c.SelfRows != nil && c.SelfRows[i] >= 0 && gallery[c.SelfRows[i]] == y {
 			most-- // itself
 		}
 		if most >= least {

@@ -13,8 +13,8 @@ import (
 
 // K 0 is the whole ranking: one query at 0, positives at ranks 2, 3 and 6 of 7.
 func TestWholeRanking(t *testing.T) {
-	q := line([]int64{1}, 0)
-	g := line([]int64{0, 1, 1, 0, 0, 1, 0}, 1, 2, 3, 4, 5, 6, 7)
+	q := setOnLine([]int64{1}, 0)
+	g := setOnLine([]int64{0, 1, 1, 0, 0, 1, 0}, 1, 2, 3, 4, 5, 6, 7)
 	ap := (1./2 + 2./3 + 3./6) / 3
 	for _, alone := range []bool{true, false} { // a metric beside it must not cut its ranking
 		for _, c := range []struct {
@@ -30,28 +30,28 @@ func TestWholeRanking(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			near(t, c.name, r.Columns[0].Values[0].Value, c.want)
+			requireNear(t, c.name, r.Columns[0].Values[0].Value, c.want)
 			if got := r.Columns[0].Values[0].Metric.String(); got != c.name {
 				t.Errorf("%v is called %q, want %q", c.kind, got, c.name)
 			}
 		}
 	}
 	// Among themselves the rows of a query's ranking are all others.
-	s := line([]int64{1, 1, 2, 2, 2}, 0, 1, 2, 3, 4)
+	s := setOnLine([]int64{1, 1, 2, 2, 2}, 0, 1, 2, 3, 4)
 	r, err := Evaluate(context.Background(), s, nil, Config{Metrics: []Metric{{Kind: Recall}, {Kind: Precision}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "recall", r.Columns[0].Values[0].Value, 1)
-	near(t, "precision", r.Columns[0].Values[1].Value, (2*1./4+3*2./4)/5)
+	requireNear(t, "recall", r.Columns[0].Values[0].Value, 1)
+	requireNear(t, "precision", r.Columns[0].Values[1].Value, (2*1./4+3*2./4)/5)
 }
 
 // Every kind, with K and Factor of every sort, is either computed or refused.
 func TestEveryMetricIsComputedOrRefused(t *testing.T) {
-	s := line([]int64{1, 1, 2, 2, 2, 1}, 0, 1, 2, 3, 4, 9)
+	s := setOnLine([]int64{1, 1, 2, 2, 2, 1}, 0, 1, 2, 3, 4, 9)
 	kinds := []Kind{"", "bogus", "Recall"}
 	for _, e := range measures {
-		if e.ranks() || e.clusters() {
+		if e.isRanking() || e.isClustering() {
 			kinds = append(kinds, e.kind)
 		}
 	}
@@ -61,7 +61,7 @@ func TestEveryMetricIsComputedOrRefused(t *testing.T) {
 				m := Metric{Kind: kind, K: k, Factor: f}
 				r, err := Evaluate(context.Background(), s, nil, Config{Metrics: []Metric{m}})
 				wrong := m.Check() != nil
-				impossible := m.clusters() && f > 3
+				impossible := m.isClustering() && f > 3
 				if (err != nil) != (wrong || impossible) {
 					t.Errorf("%+v: error %v, Check %v", m, err, m.Check())
 				}
@@ -151,7 +151,7 @@ func TestCheckNamesMetricNeedAndWhatThereIs(t *testing.T) {
 }
 
 func TestReportMarshalsAlikeByValueAndByPointer(t *testing.T) {
-	r := evaluate(t, blobs(3, 10), nil, "recall@1,nmi")
+	r := evaluate(t, drawBlobs(3, 10), nil, "recall@1,nmi")
 	byPointer, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestEmptyReport(t *testing.T) {
 
 // Odd sets are errors, not panics or numbers.
 func TestEvaluateRefusesOddSets(t *testing.T) {
-	s := line([]int64{1, 1, 2}, 0, 1, 2)
+	s := setOnLine([]int64{1, 1, 2}, 0, 1, 2)
 	recall := Config{Metrics: []Metric{{Kind: Recall, K: 1}, {Kind: NMI}}}
 	other := recall
 	other.Distance = rank.Distance(3)
@@ -219,6 +219,6 @@ func TestEvaluateRefusesOddSets(t *testing.T) {
 func TestRowsOfNoCoordinates(t *testing.T) {
 	s := Set{X: matrix.New(4, 0), Labels: [][]int64{{1, 1, 2, 2}}}
 	r := evaluate(t, s, nil, "recall@1,nmi")
-	near(t, "recall@1", r.Columns[0].get(t, "recall@1"), 0.5)
-	near(t, "nmi", r.Columns[0].get(t, "nmi"), 0)
+	requireNear(t, "recall@1", r.Columns[0].get(t, "recall@1"), 0.5)
+	requireNear(t, "nmi", r.Columns[0].get(t, "nmi"), 0)
 }

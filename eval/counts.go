@@ -12,7 +12,7 @@ import (
 // Counts holds the numbers of genuine and of impostor pairs at each distance. There is at least one
 // pair of each kind. Counts does not change, so it is safe for concurrent use.
 type Counts struct {
-	ruler
+	keyScale
 	keys []key // keys of the distances that occur, increasing
 	// genuine[i] and impostor[i] are the numbers of pairs whose key is at most keys[i].
 	genuine, impostor []int64
@@ -48,11 +48,11 @@ func NewCounts(genuine, impostor []float64) (*Counts, error) {
 				return nil, fmt.Errorf("the distance of %s pair %d is %v", [...]string{"genuine", "impostor"}[kind],
 					i, d)
 			}
-			kinds[kind] = append(kinds[kind], up(d))
+			kinds[kind] = append(kinds[kind], roundUp(d))
 		}
 		slices.Sort(kinds[kind])
 	}
-	c := &Counts{area: area(slices.Clone(genuine), slices.Clone(impostor))}
+	c := &Counts{area: exactAUC(slices.Clone(genuine), slices.Clone(impostor))}
 	g, i := kinds[0], kinds[1]
 	for len(g)+len(i) > 0 {
 		var k key
@@ -64,15 +64,15 @@ func NewCounts(genuine, impostor []float64) (*Counts, error) {
 		default:
 			k = min(g[0], i[0])
 		}
-		ng, ni := leading(g, k), leading(i, k)
+		ng, ni := countLeading(g, k), countLeading(i, k)
 		c.add(k, int64(ng), int64(ni))
 		g, i = g[ng:], i[ni:]
 	}
 	return c, c.check()
 }
 
-// leading returns the number of keys at the start of a sorted list that equal k.
-func leading(keys []key, k key) int {
+// countLeading returns the number of keys at the start of a sorted list that equal k.
+func countLeading(keys []key, k key) int {
 	n := 0
 	for n < len(keys) && keys[n] == k {
 		n++
@@ -107,19 +107,19 @@ func (c *Counts) Genuine() int64 { return c.genuine[len(c.genuine)-1] }
 // Impostor returns the number of impostor pairs.
 func (c *Counts) Impostor() int64 { return c.impostor[len(c.impostor)-1] }
 
-// upTo returns the number of different distances that are at most k.
-func (c *Counts) upTo(k key) int {
+// numDistances returns the number of different distances that are at most k.
+func (c *Counts) numDistances(k key) int {
 	return sort.Search(len(c.keys), func(i int) bool { return c.keys[i] > k })
 }
 
-// Within returns the numbers of genuine and of impostor pairs within a distance, which is lowered to a
+// PairsWithin returns the numbers of genuine and of impostor pairs within a distance, which is lowered to a
 // number of 20 significant bits.
-func (c *Counts) Within(distance float64) (genuine, impostor int64) {
-	return c.first(c.upTo(c.down(number(distance))))
+func (c *Counts) PairsWithin(distance float64) (genuine, impostor int64) {
+	return c.pairsUpTo(c.numDistances(c.roundDown(comparableThreshold(distance))))
 }
 
-// first returns the numbers of pairs at the n smallest different distances.
-func (c *Counts) first(n int) (genuine, impostor int64) {
+// pairsUpTo returns the numbers of pairs at the n smallest different distances.
+func (c *Counts) pairsUpTo(n int) (genuine, impostor int64) {
 	if n == 0 {
 		return 0, 0
 	}
@@ -128,25 +128,27 @@ func (c *Counts) first(n int) (genuine, impostor int64) {
 
 // rates returns the rates of the threshold k.
 func (c *Counts) rates(k key) Rates {
-	g, i := c.first(c.upTo(k))
-	return Rates{c.value(k), share(i, c.Impostor()), share(c.Genuine()-g, c.Genuine())}
+	g, i := c.pairsUpTo(c.numDistances(k))
+	return Rates{c.value(k), ratio(i, c.Impostor()), ratio(c.Genuine()-g, c.Genuine())}
 }
 
-func share(part, all int64) float64 { return float64(part) / float64(all) }
+func ratio(part, all int64) float64 { return float64(part) / float64(all) }
 
-// At returns the rates of a threshold, which is lowered to a number of 20 significant
+// RatesAt returns the rates of a threshold, which is lowered to a number of 20 significant
 // bits. NaN accepts nothing.
-func (c *Counts) At(threshold float64) Rates { return c.rates(c.down(number(threshold))) }
+func (c *Counts) RatesAt(threshold float64) Rates {
+	return c.rates(c.roundDown(comparableThreshold(threshold)))
+}
 
-// number returns a threshold that can be compared. NaN becomes a threshold that accepts nothing.
-func number(threshold float64) float64 {
+// comparableThreshold returns a threshold that can be compared. NaN becomes a threshold that accepts nothing.
+func comparableThreshold(threshold float64) float64 {
 	if threshold != threshold {
 		return math.Inf(-1)
 	}
 	return threshold
 }
 
-// AtFMR returns the rates of the largest threshold whose false match rate on these pairs is at most
+// RatesAtFMR returns the rates of the largest threshold whose false match rate on these pairs is at most
 // fmr. Its FNMR is the least possible one ("FNMR at FMR"). Ties are accepted or rejected together, so
 // FMR may be below fmr, but never above it. With fmr below 1 / Impostor() no impostor pair is accepted;
 // so few pairs cannot show so small a rate.
@@ -154,10 +156,12 @@ func number(threshold float64) float64 {
 // The threshold is the number of 20 bits just below the nearest impostor pair that must not be
 // accepted. It is below all possible distances if impostor pairs have distance 0. It is the largest
 // distance if fmr is 1 or more. NaN counts as 0.
-func (c *Counts) AtFMR(fmr float64) Rates { return c.AtMost(allowed(fmr, c.Impostor())) }
+func (c *Counts) RatesAtFMR(fmr float64) Rates {
+	return c.RatesAtImpostors(maxCount(fmr, c.Impostor()))
+}
 
-// allowed returns the largest number that is at most the wanted share of all.
-func allowed(wanted float64, all int64) int64 {
+// maxCount returns the largest number that is at most the wanted share of all.
+func maxCount(wanted float64, all int64) int64 {
 	switch {
 	case !(wanted > 0):
 		return 0
@@ -165,18 +169,18 @@ func allowed(wanted float64, all int64) int64 {
 		return all
 	}
 	n := int64(wanted * float64(all))
-	for n > 0 && share(n, all) > wanted {
+	for n > 0 && ratio(n, all) > wanted {
 		n--
 	}
-	for n < all && share(n+1, all) <= wanted {
+	for n < all && ratio(n+1, all) <= wanted {
 		n++
 	}
 	return n
 }
 
-// AtMost returns the rates of the largest threshold that accepts at most the given number of impostor
-// pairs. AtFMR does the same for a share of them.
-func (c *Counts) AtMost(impostors int64) Rates {
+// RatesAtImpostors returns the rates of the largest threshold that accepts at most the given number of impostor
+// pairs. RatesAtFMR does the same for a share of them.
+func (c *Counts) RatesAtImpostors(impostors int64) Rates {
 	impostors = max(impostors, 0)
 	i := sort.Search(len(c.keys), func(i int) bool { return c.impostor[i] > impostors })
 	if i == len(c.keys) {
@@ -191,7 +195,7 @@ func (c *Counts) AtMost(impostors int64) Rates {
 func (c *Counts) EER() (rate, threshold float64) {
 	before := c.rates(c.keys[0] - 1) // accepts nothing
 	for i, k := range c.keys {
-		r := Rates{c.value(k), share(c.impostor[i], c.Impostor()), share(c.Genuine()-c.genuine[i], c.Genuine())}
+		r := Rates{c.value(k), ratio(c.impostor[i], c.Impostor()), ratio(c.Genuine()-c.genuine[i], c.Genuine())}
 		if r.FMR > r.FNMR {
 			low, high := before.FNMR-before.FMR, r.FMR-r.FNMR
 			return before.FMR + low/(low+high)*(r.FMR-before.FMR), c.value(k - 1)
@@ -223,9 +227,9 @@ func (c *Counts) AUC() float64 {
 // exactPairs is the largest number of pairs whose distances are sorted for AUC.
 const exactPairs = 1 << 22
 
-// area returns AUC of some distances, which it sorts; nil if there are too many of them, or none of a kind. Distances
+// exactAUC returns AUC of some distances, which it sorts; nil if there are too many of them, or none of a kind. Distances
 // that are equal to 40 bits tie, because sums in another order differ in the last ones.
-func area(genuine, impostor []float64) *float64 {
+func exactAUC(genuine, impostor []float64) *float64 {
 	if len(genuine)+len(impostor) > exactPairs || len(genuine) == 0 || len(impostor) == 0 {
 		return nil
 	}
@@ -258,7 +262,7 @@ func area(genuine, impostor []float64) *float64 {
 // with variances over all pairs (divisor n). It is negative if genuine pairs are farther apart than
 // impostor pairs. It is 0 or infinite if all distances of each kind are equal.
 func (c *Counts) DPrime() float64 {
-	var all [2]spread
+	var all [2]distanceMoments
 	var before [2]int64
 	for i, k := range c.keys {
 		for kind, upTo := range [...]int64{c.genuine[i], c.impostor[i]} {
@@ -269,15 +273,15 @@ func (c *Counts) DPrime() float64 {
 	return dPrime(all)
 }
 
-// spread holds the number of distances, their mean, and the sum of squares about the mean. Distances
+// distanceMoments holds the number of distances, their mean, and the sum of squares about the mean. Distances
 // may count from any zero, because only differences matter.
-type spread struct{ n, mean, square float64 }
+type distanceMoments struct{ n, mean, square float64 }
 
 // add adds the same distance n times (Welford 1962).
-func (m *spread) add(d, n float64) { m.merge(spread{n: n, mean: d}) }
+func (m *distanceMoments) add(d, n float64) { m.merge(distanceMoments{n: n, mean: d}) }
 
 // merge adds the distances of another spread (Chan, Golub and LeVeque 1979).
-func (m *spread) merge(o spread) {
+func (m *distanceMoments) merge(o distanceMoments) {
 	if o.n == 0 {
 		return
 	}
@@ -288,7 +292,7 @@ func (m *spread) merge(o spread) {
 }
 
 // dPrime returns the sensitivity index of genuine and impostor pairs.
-func dPrime(of [2]spread) float64 {
+func dPrime(of [2]distanceMoments) float64 {
 	genuine, impostor := of[0], of[1]
 	apart := impostor.mean - genuine.mean
 	if apart == 0 {

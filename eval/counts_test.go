@@ -49,7 +49,7 @@ func TestReference(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			near("FNMR at "+rate, got.AtFMR(fmr).FNMR, want)
+			near("FNMR at "+rate, got.RatesAtFMR(fmr).FNMR, want)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func TestDecisionText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for fmr, want := range map[float64]string{0: "none", 0.5: "2"} {
-		d := Decision{Threshold: c.AtFMR(fmr).Threshold}
+		d := Decision{Threshold: c.RatesAtFMR(fmr).Threshold}
 		if got := d.Text(3); got != want {
 			t.Errorf("FMR %g: %s, want %s", fmr, got, want)
 		}

@@ -11,9 +11,9 @@ func (c *Counts) Curve(most int) []Rates {
 	last := len(c.keys) - 1
 	cell := 0
 	for i, k := range c.keys {
-		r := Rates{c.value(k), share(c.impostor[i], c.Impostor()), share(c.Genuine()-c.genuine[i], c.Genuine())}
+		r := Rates{c.value(k), ratio(c.impostor[i], c.Impostor()), ratio(c.Genuine()-c.genuine[i], c.Genuine())}
 		// Along the curve both deviates change monotonically.
-		at := int((deviate(r.FMR) - deviate(r.FNMR) + 2*farthest) / (4 * farthest) * float64(most-2))
+		at := int((normalDeviate(r.FMR) - normalDeviate(r.FNMR) + 2*maxDeviate) / (4 * maxDeviate) * float64(most-2))
 		if i == last || at > cell {
 			out = append(out, r)
 			cell = at
@@ -22,8 +22,10 @@ func (c *Counts) Curve(most int) []Rates {
 	return out
 }
 
-// farthest bounds deviates. It corresponds to rates of about 1e-15.
-const farthest = 8
+// maxDeviate bounds deviates. It corresponds to rates of about 1e-15.
+const maxDeviate = 8
 
-// deviate returns the normal deviate of a rate.
-func deviate(p float64) float64 { return min(max(math.Sqrt2*math.Erfinv(2*p-1), -farthest), farthest) }
+// normalDeviate returns the normal deviate of a rate.
+func normalDeviate(p float64) float64 {
+	return min(max(math.Sqrt2*math.Erfinv(2*p-1), -maxDeviate), maxDeviate)
+}

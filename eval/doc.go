@@ -32,7 +32,7 @@
 //	FNIR(t) = mated probes with no item of their class within t / mated probes
 //	DIR(t)  = mated probes whose nearest item is of their class and within t / mated probes
 //
-// All pairs are counted, without sampling. Distances are those of rank.Between, in float64, rounded up
+// All pairs are counted, without sampling. Distances are those of rank.DistanceFunc, in float64, rounded up
 // to 20 significant bits, which changes them by less than a part in 500,000. A threshold is always a
 // number of 20 bits. A distance is within the threshold exactly if the rounded distance is, so FMR and
 // FNMR at a threshold are exact. Distances that round to the same number count as ties, except in AUC of up to 4

@@ -28,9 +28,9 @@ type Config struct {
 	// Files are the names of the queries, and GalleryFiles those of a separate gallery, for
 	// reports; optional.
 	Files, GalleryFiles []string
-	// Self has the row of a separate gallery that each query itself is, or -1: that row is left out of the query's
+	// SelfRows has the row of a separate gallery that each query itself is, or -1: that row is left out of the query's
 	// ranking, positives and pairs. nil means that no query is an item of the gallery.
-	Self []int32
+	SelfRows []int32
 	// Distance that orders the gallery; default Euclidean. With Cosine, k-means
 	// runs on rows of length 1.
 	Distance rank.Distance
@@ -49,14 +49,14 @@ type Config struct {
 	Confidence float64
 	// Seed of the resampling.
 	Seed uint64
-	// Classes requests the retrieval measures of every class.
-	Classes bool
-	// Worst is the number of worst queries to list.
-	Worst int
-	// Memory bounds the bytes of working storage; see rank.Options.
+	// PerClass requests the retrieval measures of every class.
+	PerClass bool
+	// NumWorst is the number of worst queries to list.
+	NumWorst int
+	// Memory bounds the bytes of working storage; see rank.RankOptions.
 	Memory int64
-	// Rank, if set, replaces rank.Positives, for example to rank on other machines.
-	Rank func(ctx context.Context, queries Set, gallery *Set, opt rank.Options, visit func(rank.Query)) error
+	// Rank, if set, replaces rank.RankPositives, for example to rank on other machines.
+	Rank func(ctx context.Context, queries Set, gallery *Set, opt rank.RankOptions, visit func(rank.RankedQuery)) error
 	// Progress, if set, is called with the stage and the share of it that is done.
 	Progress func(stage string, done float64)
 }
@@ -120,8 +120,8 @@ type Column struct {
 	Worst    []Query
 	// Pairs counts the pairs on which decisions were measured. Open counts the queries of an open
 	// set. Each is nil if no metric needs it.
-	Pairs *Counts
-	Open  *Open
+	Pairs   *Counts
+	OpenSet *OpenSet
 }
 
 // ClusteringOptions configure k-means. The number of clusters is that of the metric.
@@ -130,9 +130,9 @@ type ClusteringOptions struct {
 	Restarts int
 	// Iterations is the largest number of rounds of assignment and update; default 100.
 	Iterations int
-	// Batch, if positive, is the number of random rows that every round uses instead of all rows,
+	// BatchSize, if positive, is the number of random rows that every round uses instead of all rows,
 	// for very large sets.
-	Batch int
+	BatchSize int
 	// Seed of the random choices. Restart r draws from stream r of the seed.
 	Seed uint64
 }
@@ -155,8 +155,8 @@ type Report struct {
 	Distance    rank.Distance
 	Columns     []Column
 	Clusterings []Clustering
-	// Itself counts the queries that are also items of a separate gallery.
-	Itself int
+	// SelfQueries counts the queries that are also items of a separate gallery.
+	SelfQueries int
 	// Notes are remarks on the numbers, for example on a k larger than the gallery, or on fewer
 	// distinct rows than clusters.
 	Notes []string
@@ -199,7 +199,7 @@ func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Repo
 	if err := cfg.Distance.Check(); err != nil {
 		return nil, err
 	}
-	if err := rank.Check(queries, gallery); err != nil {
+	if err := rank.CheckSets(queries, gallery); err != nil {
 		return nil, err
 	}
 	var galleryLabels [][]int64
@@ -213,22 +213,22 @@ func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Repo
 		return nil, err
 	}
 	rep := &Report{Distance: cfg.Distance}
-	rep.countSelf(cfg.Self)
+	rep.noteSelfQueries(cfg.SelfRows)
 	for c, labels := range queries.Labels {
-		col := Column{Name: cfg.columnName(c), Classes: distinct(labels)}
+		col := Column{Name: cfg.columnName(c), Classes: countDistinct(labels)}
 		if c < len(cfg.Names) {
 			col.Names = cfg.Names[c]
 		}
 		rep.Columns = append(rep.Columns, col)
 	}
-	rep.noteAlone(queries, gallery, cfg.Self)
-	if err := retrieve(ctx, queries, gallery, cfg, rep); err != nil {
+	rep.noteOnlySelfPositives(queries, gallery, cfg.SelfRows)
+	if err := measureRetrieval(ctx, queries, gallery, cfg, rep); err != nil {
 		return nil, err
 	}
-	if err := clusterings(ctx, queries, cfg, rep); err != nil {
+	if err := measureClusterings(ctx, queries, cfg, rep); err != nil {
 		return nil, err
 	}
-	if err := decisions(ctx, queries, gallery, cfg, rep); err != nil {
+	if err := measureDecisions(ctx, queries, gallery, cfg, rep); err != nil {
 		return nil, err
 	}
 	for c := range rep.Columns {
@@ -263,7 +263,7 @@ func (c *Config) columnName(i int) string {
 	return fmt.Sprintf("label_%d", i)
 }
 
-func distinct(labels []int64) int {
+func countDistinct(labels []int64) int {
 	seen := make(map[int64]struct{})
 	for _, y := range labels {
 		seen[y] = struct{}{}
@@ -271,11 +271,11 @@ func distinct(labels []int64) int {
 	return len(seen)
 }
 
-// retrieve fills in the retrieval measures of all columns from one ranking.
-func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *Report) error {
+// measureRetrieval fills in the retrieval measures of all columns from one ranking.
+func measureRetrieval(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *Report) error {
 	var metrics []Metric
 	for _, m := range cfg.Metrics {
-		if m.retrieves() {
+		if m.isRetrieval() {
 			metrics = append(metrics, m)
 		}
 	}
@@ -286,27 +286,27 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 	if gallery != nil {
 		g = *gallery
 	}
-	opt := rank.Options{Distance: cfg.Distance, Memory: cfg.Memory, Self: cfg.Self}
+	opt := rank.RankOptions{Distance: cfg.Distance, Memory: cfg.Memory, SelfRows: cfg.SelfRows}
 	if cfg.Progress != nil {
 		opt.Progress = func(done float64) { cfg.Progress("ranking", done) }
 	}
-	others := exact.Self{Same: gallery == nil, Item: cfg.Self}.MaxOthers(g.X.Rows)
+	others := exact.Self{Same: gallery == nil, Item: cfg.SelfRows}.MaxOthers(g.X.Rows)
 	for _, m := range metrics {
 		if m.K > others {
 			rep.Notes = append(rep.Notes,
 				fmt.Sprintf("%s: a query has only %d other items to retrieve, so the ranking ends there", m, others))
 		}
 	}
-	opt.Depth, opt.First = reach(metrics, largestClass(g))
-	tables := make([]*perQuery, len(rep.Columns))
+	opt.Depth, opt.FirstOnly = requiredDepth(metrics, largestClass(g))
+	tables := make([]*queryMeasures, len(rep.Columns))
 	for c := range tables {
-		tables[c] = newPerQuery(metrics, queries.Labels[c], others, cfg.details())
+		tables[c] = newQueryMeasures(metrics, queries.Labels[c], others, cfg.needsDetails())
 	}
-	positives := rank.Positives
+	positives := rank.RankPositives
 	if cfg.Rank != nil {
 		positives = cfg.Rank
 	}
-	err := positives(ctx, queries, gallery, opt, func(q rank.Query) { tables[q.Column].add(q) })
+	err := positives(ctx, queries, gallery, opt, func(q rank.RankedQuery) { tables[q.Column].add(q) })
 	if err != nil {
 		return err
 	}
@@ -318,29 +318,29 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 		}
 		if cfg.Bootstrap > 0 && t.queries > 0 {
 			confidence := cmp.Or(cfg.Confidence, defaultConfidence)
-			err := t.bootstrap(ctx, cfg, confidence, col.Values)
+			err := t.addQueryIntervals(ctx, cfg, confidence, col.Values)
 			if err == nil {
-				err = t.byClass(ctx, queries, gallery, c, opt, cfg, confidence, col.Values)
+				err = t.addClassIntervals(ctx, queries, gallery, c, opt, cfg, confidence, col.Values)
 			}
 			if err != nil {
 				return fmt.Errorf("the confidence intervals by %q: %w", col.Name, err)
 			}
-			rep.note(intervalNote)
+			rep.addNote(intervalNote)
 			if n := col.Values[0].ByClass.Groups; n > 0 {
-				rep.note(fmt.Sprintf("%s: the classes form %d groups of look-alikes; intervals by classes count each "+
+				rep.addNote(fmt.Sprintf("%s: the classes form %d groups of look-alikes; intervals by classes count each "+
 					"group as one class, and cover sets of as many new groups", col.Name, n))
 			}
 		}
-		if cfg.Classes {
-			col.PerClass = t.classes()
+		if cfg.PerClass {
+			col.PerClass = t.classMeans()
 		}
-		if cfg.Worst > 0 {
+		if cfg.NumWorst > 0 {
 			var x *matrix.Dense
 			var labels []int64
 			if gallery != nil {
 				x, labels = gallery.X, gallery.Labels[c]
 			}
-			if col.Worst, err = t.worst(ctx, queries.X, x, labels, cfg); err != nil {
+			if col.Worst, err = t.worstQueries(ctx, queries.X, x, labels, cfg); err != nil {
 				return err
 			}
 		}
@@ -348,19 +348,19 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 	return nil
 }
 
-// reach returns the rank to which all metrics need the ranking (0 for all of it), given the largest R
+// requiredDepth returns the rank to which all metrics need the ranking (0 for all of it), given the largest R
 // of a query, and whether they only need the nearest positive.
-func reach(metrics []Metric, maxR int) (depth int, first bool) {
+func requiredDepth(metrics []Metric, maxR int) (depth int, first bool) {
 	unbounded := false
 	first = true
 	for _, m := range metrics {
 		e, d := m.Kind.measure(), m.K
-		if e.deep {
+		if e.needsClassSize {
 			d = max(maxR, 1)
 		}
 		unbounded = unbounded || d == 0
 		depth = max(depth, d)
-		first = first && e.first
+		first = first && e.needsOnlyFirst
 	}
 	if unbounded {
 		depth = 0
@@ -380,11 +380,11 @@ func largestClass(g Set) int {
 	return largest
 }
 
-// clusterings computes the measures of clusterings, with one k-means for each number of clusters.
-func clusterings(ctx context.Context, queries Set, cfg Config, rep *Report) error {
+// measureClusterings computes the measures of clusterings, with one k-means for each number of clusters.
+func measureClusterings(ctx context.Context, queries Set, cfg Config, rep *Report) error {
 	assigned := make(map[int][]int64)
 	for _, m := range cfg.Metrics {
-		if !m.clusters() {
+		if !m.isClustering() {
 			continue
 		}
 		for c := range rep.Columns {
@@ -418,12 +418,12 @@ func clusterings(ctx context.Context, queries Set, cfg Config, rep *Report) erro
 
 func runKMeans(ctx context.Context, x *matrix.Dense, k int, cfg Config) (*cluster.Result, error) {
 	o := cfg.Clustering
-	conf := cluster.Config{K: k, Restarts: o.Restarts, Iterations: o.Iterations, Batch: o.Batch, Seed: o.Seed}
+	conf := cluster.Config{K: k, Restarts: o.Restarts, Iterations: o.Iterations, BatchSize: o.BatchSize, Seed: o.Seed}
 	if cfg.Progress != nil {
 		conf.Progress = func(done float64) { cfg.Progress(fmt.Sprintf("k-means, %d clusters", k), done) }
 	}
 	if cfg.Distance == rank.Cosine {
-		x = rank.Normalized(x)
+		x = rank.NormalizeRows(x)
 	}
 	return cluster.KMeans(ctx, x, conf)
 }

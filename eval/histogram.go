@@ -4,21 +4,21 @@ package eval
 // embeddings are within a few powers of two, and each of these has 32 pages. Counts have 32 bits, so
 // that twice as many stay in the cache. carried holds overflows in units of 2^32.
 type histogram struct {
-	pages   [1 << (31 - pageBits)]*page
-	carried map[uint32]int64
+	pages    [1 << (31 - pageBits)]*page
+	overflow map[uint32]int64
 }
 
 const pageBits = 14
 
 type page [1 << pageBits]uint32
 
-// lowest is added to keys, which have 30 bits and a sign, to make them non-negative.
-const lowest = 1 << 30
+// keyOffset is added to keys, which have 30 bits and a sign, to make them non-negative.
+const keyOffset = 1 << 30
 
 // addAll counts many keys at a time, so that cache misses overlap.
 func (h *histogram) addAll(keys []key) {
 	for _, k := range keys {
-		at := uint32(k + lowest)
+		at := uint32(k + keyOffset)
 		p := h.pages[at>>pageBits]
 		if p == nil {
 			p = new(page)
@@ -32,10 +32,10 @@ func (h *histogram) addAll(keys []key) {
 }
 
 func (h *histogram) carry(at uint32, units int64) {
-	if h.carried == nil {
-		h.carried = make(map[uint32]int64)
+	if h.overflow == nil {
+		h.overflow = make(map[uint32]int64)
 	}
-	h.carried[at] += units
+	h.overflow[at] += units
 }
 
 // merge adds the counts of o, which must not be used afterwards.
@@ -55,7 +55,7 @@ func (h *histogram) merge(o *histogram) {
 			}
 		}
 	}
-	for at, units := range o.carried {
+	for at, units := range o.overflow {
 		h.carry(at, units)
 	}
 }
@@ -67,22 +67,22 @@ func (h *histogram) count(at uint32) int64 {
 		return 0
 	}
 	n := int64(p[at%(1<<pageBits)])
-	if h.carried != nil {
-		n += h.carried[at] << 32
+	if h.overflow != nil {
+		n += h.overflow[at] << 32
 	}
 	return n
 }
 
-// kinds counts genuine and impostor pairs. It buffers the keys of a tile's pairs of each kind before
+// pairHistograms counts genuine and impostor pairs. It buffers the keys of a tile's pairs of each kind before
 // they are counted.
-type kinds struct {
+type pairHistograms struct {
 	genuine, impostor histogram
-	room              [2][]key
+	buffers           [2][]key
 	// distances has those of both kinds, if there are few enough for AUC to sort them.
 	distances [2][]float64
 }
 
-func (k *kinds) merge(o *kinds) {
+func (k *pairHistograms) merge(o *pairHistograms) {
 	k.genuine.merge(&o.genuine)
 	k.impostor.merge(&o.impostor)
 	for kind, of := range o.distances {
@@ -90,9 +90,9 @@ func (k *kinds) merge(o *kinds) {
 	}
 }
 
-// counts returns the counts of all keys that occurred.
-func (k *kinds) counts() *Counts {
-	c := &Counts{area: area(k.distances[1], k.distances[0])}
+// toCounts returns the counts of all keys that occurred.
+func (k *pairHistograms) toCounts() *Counts {
+	c := &Counts{area: exactAUC(k.distances[1], k.distances[0])}
 	for i, g := range k.genuine.pages {
 		if g == nil && k.impostor.pages[i] == nil {
 			continue
@@ -100,7 +100,7 @@ func (k *kinds) counts() *Counts {
 		for j := range 1 << pageBits {
 			at := uint32(i<<pageBits + j)
 			if genuine, impostor := k.genuine.count(at), k.impostor.count(at); genuine+impostor > 0 {
-				c.add(key(at)-lowest, genuine, impostor)
+				c.add(key(at)-keyOffset, genuine, impostor)
 			}
 		}
 	}

@@ -14,26 +14,26 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// mostLeftOut is the largest number of parts that are left out in turn. More classes are dealt into this
+// maxParts is the largest number of parts that are left out in turn. More classes are dealt into this
 // number of parts.
-const mostLeftOut = 20
+const maxParts = 20
 
-// fewestClasses is the least number of classes for an interval by classes. With two classes, leaving one
+// minIntervalClasses is the least number of classes for an interval by classes. With two classes, leaving one
 // out leaves queries without an impostor.
-const fewestClasses = 3
+const minIntervalClasses = 3
 
-// parted assigns classes to parts that are left out together.
-type parted struct {
-	of     map[int64]int // part of each class
-	parts  int
-	groups int // number of groups of look-alike classes; a group is in one part
+// classPartition assigns classes to parts that are left out together.
+type classPartition struct {
+	partOf    map[int64]int // part of each class
+	numParts  int
+	numGroups int // number of groups of look-alike classes; a group is in one part
 }
 
-// parts deals the classes of a column into parts, by the seed. Classes of a group are in one part. The
+// partitionClasses deals the classes of a column into parts, by the seed. Classes of a group are in one part. The
 // classes are those of queries and gallery, because an item of a class without queries is an impostor
 // too.
-func parts(ctx context.Context, queries Set, gallery *Set, column int, distance rank.Distance,
-	seed uint64) (*parted, error) {
+func partitionClasses(ctx context.Context, queries Set, gallery *Set, column int, distance rank.Distance,
+	seed uint64) (*classPartition, error) {
 	sets := []Set{queries}
 	if gallery != nil {
 		sets = append(sets, *gallery)
@@ -48,7 +48,7 @@ func parts(ctx context.Context, queries Set, gallery *Set, column int, distance 
 		for _, s := range sets {
 			rows := s.X
 			if distance == rank.Cosine {
-				rows = rank.Normalized(rows)
+				rows = rank.NormalizeRows(rows)
 			}
 			for i, y := range s.Labels[column] {
 				c, _ := slices.BinarySearch(classes, y)
@@ -59,7 +59,7 @@ func parts(ctx context.Context, queries Set, gallery *Set, column int, distance 
 	if err != nil {
 		return nil, err
 	}
-	out := &parted{of: make(map[int64]int, len(classes))}
+	out := &classPartition{partOf: make(map[int64]int, len(classes))}
 	if unit == nil {
 		unit = make([]int, len(classes))
 		for c := range unit {
@@ -68,20 +68,20 @@ func parts(ctx context.Context, queries Set, gallery *Set, column int, distance 
 	} else {
 		for _, size := range groups.Sizes(unit) {
 			if size > 1 {
-				out.groups++
+				out.numGroups++
 			}
 		}
 	}
 	order := rand.New(rand.NewPCG(seed, 1)).Perm(slices.Max(unit) + 1)
-	out.parts = min(len(order), mostLeftOut)
+	out.numParts = min(len(order), maxParts)
 	for c, y := range classes {
-		out.of[y] = order[unit[c]] % out.parts
+		out.partOf[y] = order[unit[c]] % out.numParts
 	}
 	return out, nil
 }
 
-// without returns a set without the classes of a part, with only one column of labels.
-func without(s Set, column int, of map[int64]int, part int) (rest Set, rows []int) {
+// withoutPart returns a set without the classes of a part, with only one column of labels.
+func withoutPart(s Set, column int, of map[int64]int, part int) (rest Set, rows []int) {
 	for i, y := range s.Labels[column] {
 		if of[y] != part {
 			rows = append(rows, i)
@@ -95,36 +95,36 @@ func without(s Set, column int, of map[int64]int, part int) (rest Set, rows []in
 	return out, rows
 }
 
-// byClass adds the intervals by classes to values. Each part of the classes is left out of queries and
+// addClassIntervals adds the intervals by classes to values. Each part of the classes is left out of queries and
 // gallery in turn, and the rest is ranked again. The variance is that of the jackknife (Tukey 1958), so
 // that it includes the contribution of the gallery's classes. The interval is that of Clopper and
 // Pearson for the number of independent queries with that variance, reduced by the quantile of Student's
 // t for the number of parts (Korn and Graubard 1998).
-func (t *perQuery) byClass(ctx context.Context, queries Set, gallery *Set, column int, opt rank.Options, cfg Config,
+func (t *queryMeasures) addClassIntervals(ctx context.Context, queries Set, gallery *Set, column int, opt rank.RankOptions, cfg Config,
 	confidence float64, values []Value) error {
-	dealt, err := parts(ctx, queries, gallery, column, opt.Distance, cfg.Seed)
+	dealt, err := partitionClasses(ctx, queries, gallery, column, opt.Distance, cfg.Seed)
 	if err != nil {
 		return err
 	}
-	of, n := dealt.of, dealt.parts
+	of, n := dealt.partOf, dealt.numParts
 	var means [][]float64
 	for part := range n {
-		if n < fewestClasses {
+		if n < minIntervalClasses {
 			break
 		}
-		rest, kept := without(queries, column, of, part)
+		rest, kept := withoutPart(queries, column, of, part)
 		var items *Set
 		others := rest.X.Rows - 1
 		if gallery != nil {
-			g, rows := without(*gallery, column, of, part)
-			opt.Self = selfWithin(cfg.Self, kept, rows)
-			items, others = &g, exact.Self{Item: opt.Self}.MaxOthers(g.X.Rows)
+			g, rows := withoutPart(*gallery, column, of, part)
+			opt.SelfRows = restrictSelfRows(cfg.SelfRows, kept, rows)
+			items, others = &g, exact.Self{Item: opt.SelfRows}.MaxOthers(g.X.Rows)
 		}
 		if rest.X.Rows == 0 || others < 1 {
 			continue
 		}
-		left := newPerQuery(t.metrics, rest.Labels[0], others, false)
-		if err := rank.Positives(ctx, rest, items, opt, left.add); err != nil {
+		left := newQueryMeasures(t.metrics, rest.Labels[0], others, false)
+		if err := rank.RankPositives(ctx, rest, items, opt, left.add); err != nil {
 			return fmt.Errorf("ranking without part %d of %d of the classes: %w", part+1, n, err)
 		}
 		if left.queries > 0 {
@@ -136,9 +136,9 @@ func (t *perQuery) byClass(ctx context.Context, queries Set, gallery *Set, colum
 	}
 	for k := range t.metrics {
 		// With fewer classes nothing is known.
-		values[k].ByClass = &Interval{High: 1, Confidence: confidence, Groups: dealt.groups}
-		if len(means) >= fewestClasses && len(means) == n {
-			low, high := shareInterval(values[k].Value, jackknife(means, k), float64(t.queries), degrees(means, k),
+		values[k].ByClass = &Interval{High: 1, Confidence: confidence, Groups: dealt.numGroups}
+		if len(means) >= minIntervalClasses && len(means) == n {
+			low, high := shareInterval(values[k].Value, jackknifeVariance(means, k), float64(t.queries), degreesOfFreedom(means, k),
 				confidence)
 			values[k].ByClass.Low, values[k].ByClass.High = low, high
 		}
@@ -146,19 +146,19 @@ func (t *perQuery) byClass(ctx context.Context, queries Set, gallery *Set, colum
 	return nil
 }
 
-// jackknife returns the variance of measure k from its means without each part.
-func jackknife(means [][]float64, k int) (variance float64) {
-	var all spread
+// jackknifeVariance returns the variance of measure k from its means without each part.
+func jackknifeVariance(means [][]float64, k int) (variance float64) {
+	var all distanceMoments
 	for _, m := range means {
 		all.add(m[k], 1)
 	}
 	return all.square * (all.n - 1) / all.n
 }
 
-// degrees returns the degrees of freedom of the jackknife's variance: one less than the number of parts,
+// degreesOfFreedom returns the degrees of freedom of the jackknife's variance: one less than the number of parts,
 // and fewer if a few parts have most of the variance (Satterthwaite 1946; with the fourth moment of a
 // normal distribution none are lost).
-func degrees(means [][]float64, k int) float64 {
+func degreesOfFreedom(means [][]float64, k int) float64 {
 	n := float64(len(means))
 	var mean, square, fourth float64
 	for _, m := range means {

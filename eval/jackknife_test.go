@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// clumps draws classes of items about centres, so that whole classes are confused.
-func clumps(rng *rand.Rand, classes, items int) Set {
+// drawClumps draws classes of items about centres, so that whole classes are confused.
+func drawClumps(rng *rand.Rand, classes, items int) Set {
 	const d = 4
 	s := Set{X: matrix.New(classes*items, d), Labels: [][]int64{make([]int64, classes*items)}}
 	for c := range classes {
@@ -32,7 +32,7 @@ func clumps(rng *rand.Rand, classes, items int) Set {
 	return s
 }
 
-func recalls(t *testing.T, s Set, gallery *Set, cfg Config) Value {
+func measureRecalls(t *testing.T, s Set, gallery *Set, cfg Config) Value {
 	t.Helper()
 	cfg.Metrics = []Metric{{Kind: Recall, K: 1}}
 	rep, err := Evaluate(context.Background(), s, gallery, cfg)
@@ -46,14 +46,14 @@ func recalls(t *testing.T, s Set, gallery *Set, cfg Config) Value {
 // queries of one set misses the truth much more often.
 func TestIntervalsByClassCover(t *testing.T) {
 	const sets, classes, items = 120, 12, 8
-	draw := func(k int) Set { return clumps(rand.New(rand.NewPCG(51, uint64(k))), classes, items) }
+	draw := func(k int) Set { return drawClumps(rand.New(rand.NewPCG(51, uint64(k))), classes, items) }
 	var truth float64
 	for k := range 10 * sets {
-		truth += recalls(t, draw(sets+k), nil, Config{}).Value / (10 * sets)
+		truth += measureRecalls(t, draw(sets+k), nil, Config{}).Value / (10 * sets)
 	}
 	missed, byQuery := 0, 0
 	for k := range sets {
-		v := recalls(t, draw(k), nil, Config{Bootstrap: 100})
+		v := measureRecalls(t, draw(k), nil, Config{Bootstrap: 100})
 		if c := v.ByClass; truth < c.Low || truth > c.High {
 			missed++
 		}
@@ -68,17 +68,17 @@ func TestIntervalsByClassCover(t *testing.T) {
 
 // The variance is that of ranking what is left without each class, by a loop.
 func TestByClassLeavesClassesOutOfBothSides(t *testing.T) {
-	q, g := clumps(rand.New(rand.NewPCG(53, 1)), 5, 4), clumps(rand.New(rand.NewPCG(53, 2)), 7, 3)
+	q, g := drawClumps(rand.New(rand.NewPCG(53, 1)), 5, 4), drawClumps(rand.New(rand.NewPCG(53, 2)), 7, 3)
 	for _, gallery := range []*Set{nil, &g} {
 		n := 5
 		if gallery != nil {
 			n = 7 // two classes are of the gallery alone
 		}
-		v := recalls(t, q, gallery, Config{Bootstrap: 3})
+		v := measureRecalls(t, q, gallery, Config{Bootstrap: 3})
 		var means [][]float64
 		for c := range n {
 			kept := func(s Set) Set {
-				rest, _ := without(s, 0, map[int64]int{int64(c): 1}, 1)
+				rest, _ := withoutPart(s, 0, map[int64]int{int64(c): 1}, 1)
 				return rest
 			}
 			var items *Set
@@ -86,7 +86,7 @@ func TestByClassLeavesClassesOutOfBothSides(t *testing.T) {
 				of := kept(*gallery)
 				items = &of
 			}
-			means = append(means, []float64{recalls(t, kept(q), items, Config{}).Value})
+			means = append(means, []float64{measureRecalls(t, kept(q), items, Config{}).Value})
 		}
 		var mean, square float64
 		for _, m := range means {
@@ -96,7 +96,7 @@ func TestByClassLeavesClassesOutOfBothSides(t *testing.T) {
 			square += (m[0] - mean) * (m[0] - mean)
 		}
 		variance := square * float64(n-1) / float64(n)
-		low, high := shareInterval(v.Value, variance, float64(q.X.Rows), degrees(means, 0), 0.95)
+		low, high := shareInterval(v.Value, variance, float64(q.X.Rows), degreesOfFreedom(means, 0), 0.95)
 		if math.Abs(v.ByClass.Low-low) > 1e-12 || math.Abs(v.ByClass.High-high) > 1e-12 {
 			t.Errorf("interval %+v, want %v to %v", v.ByClass, low, high)
 		}
@@ -105,14 +105,14 @@ func TestByClassLeavesClassesOutOfBothSides(t *testing.T) {
 
 // With fewer than three classes, or only one class of two items or more, nothing is known.
 func TestByClassOfFewClasses(t *testing.T) {
-	s := clumps(rand.New(rand.NewPCG(55, 1)), 2, 5)
-	if v := recalls(t, s, nil, Config{Bootstrap: 5}); v.ByClass.Low != 0 || v.ByClass.High != 1 {
+	s := drawClumps(rand.New(rand.NewPCG(55, 1)), 2, 5)
+	if v := measureRecalls(t, s, nil, Config{Bootstrap: 5}); v.ByClass.Low != 0 || v.ByClass.High != 1 {
 		t.Errorf("two classes: %+v", v.ByClass)
 	}
 	for i := range s.X.Rows {
 		s.Labels[0][i] = int64(max(i-1, 0))
 	}
-	if v := recalls(t, s, nil, Config{Bootstrap: 5}); v.ByClass.Low != 0 || v.ByClass.High != 1 {
+	if v := measureRecalls(t, s, nil, Config{Bootstrap: 5}); v.ByClass.Low != 0 || v.ByClass.High != 1 {
 		t.Errorf("one pair: %+v", v.ByClass)
 	}
 }
@@ -143,15 +143,15 @@ func TestDegrees(t *testing.T) {
 	for i := range alike {
 		alike[i], alone[i] = []float64{float64(i % 2)}, []float64{0}
 	}
-	if got := degrees(alone, 0); got != 19 {
+	if got := degreesOfFreedom(alone, 0); got != 19 {
 		t.Errorf("%v degrees of no variation", got)
 	}
 	alone[7][0] = 1
-	if got := degrees(alike, 0); got != 19 {
+	if got := degreesOfFreedom(alike, 0); got != 19 {
 		t.Errorf("%v degrees of 20 parts that vary alike", got)
 	}
 	// Deviations of 0.95 and, 19 times, -0.05: 3 (0.9025 + 0.0475)^2 / (0.8145 + 0.0001) - 1.
-	if got := degrees(alone, 0); math.Abs(got-2.3237) > 1e-3 {
+	if got := degreesOfFreedom(alone, 0); math.Abs(got-2.3237) > 1e-3 {
 		t.Errorf("%v degrees of one part that varies alone", got)
 	}
 }
@@ -183,18 +183,18 @@ func TestGroupsAreLeftOutTogether(t *testing.T) {
 				s.Labels[0] = append(s.Labels[0], int64(5*c%(groups*size))) // 5 and 48 have no factor in common
 			}
 		}
-		p, err := parts(t.Context(), s, nil, 0, distance, 4)
+		p, err := partitionClasses(t.Context(), s, nil, 0, distance, 4)
 		if err != nil {
 			t.Fatal(err)
 		}
 		together := 0
 		for c := range groups * size {
-			if p.of[int64(5*c%(groups*size))] == p.of[int64(5*(c/size*size)%(groups*size))] {
+			if p.partOf[int64(5*c%(groups*size))] == p.partOf[int64(5*(c/size*size)%(groups*size))] {
 				together++
 			}
 		}
-		if p.groups < groups-2 || p.groups > groups+4 || together < groups*size*9/10 {
-			t.Errorf("%v: %d groups, %d of %d classes in the part of the first of their group", distance, p.groups,
+		if p.numGroups < groups-2 || p.numGroups > groups+4 || together < groups*size*9/10 {
+			t.Errorf("%v: %d groups, %d of %d classes in the part of the first of their group", distance, p.numGroups,
 				together, groups*size)
 		}
 		rep, err := Evaluate(t.Context(), s, nil, Config{Metrics: []Metric{{Kind: Recall, K: 1}}, Bootstrap: 2, Seed: 4,
@@ -202,8 +202,8 @@ func TestGroupsAreLeftOutTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := fmt.Sprintf("the classes form %d groups", p.groups)
-		if in := rep.Columns[0].Values[0].ByClass; in.Groups != p.groups ||
+		want := fmt.Sprintf("the classes form %d groups", p.numGroups)
+		if in := rep.Columns[0].Values[0].ByClass; in.Groups != p.numGroups ||
 			!slices.ContainsFunc(rep.Notes, func(n string) bool { return strings.Contains(n, want) }) {
 			t.Errorf("%v: interval %+v, notes %q", distance, in, rep.Notes)
 		}
@@ -212,23 +212,23 @@ func TestGroupsAreLeftOutTogether(t *testing.T) {
 
 // A class counts once, in whichever part it is, and the seed alone says in which.
 func TestParts(t *testing.T) {
-	s := clumps(rand.New(rand.NewPCG(57, 1)), 50, 2)
-	deal := func() *parted {
-		p, err := parts(t.Context(), s, nil, 0, rank.Euclidean, 4)
+	s := drawClumps(rand.New(rand.NewPCG(57, 1)), 50, 2)
+	deal := func() *classPartition {
+		p, err := partitionClasses(t.Context(), s, nil, 0, rank.Euclidean, 4)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	}
-	of, n, again := deal().of, deal().parts, deal().of
-	var sizes [mostLeftOut]int
+	of, n, again := deal().partOf, deal().numParts, deal().partOf
+	var sizes [maxParts]int
 	for y, p := range of {
 		sizes[p]++
 		if again[y] != p {
 			t.Fatal("the same seed gives other parts")
 		}
 	}
-	if n != mostLeftOut || len(of) != 50 {
+	if n != maxParts || len(of) != 50 {
 		t.Errorf("%d parts of %d classes", n, len(of))
 	}
 	for p, size := range sizes {

@@ -12,51 +12,51 @@ import (
 // distances, which occur with products, are negative keys.
 type key int32
 
-// dropped is the number of low bits of a float64 that a key lacks.
-const dropped = 52 - 19
+// droppedBits is the number of low bits of a float64 that a key lacks.
+const droppedBits = 52 - 19
 
 const signBit = 1 << 63
 
-// up returns the smallest key whose value is at least d.
-func up(d float64) key {
+// roundUp returns the smallest key whose value is at least d.
+func roundUp(d float64) key {
 	b := math.Float64bits(d)
 	if b&signBit == 0 {
-		return key((b + (1<<dropped - 1)) >> dropped)
+		return key((b + (1<<droppedBits - 1)) >> droppedBits)
 	}
-	return -key(b &^ signBit >> dropped)
+	return -key(b &^ signBit >> droppedBits)
 }
 
-// down returns the largest key whose value is at most d.
-func down(d float64) key { return -up(-d) }
+// roundDown returns the largest key whose value is at most d.
+func roundDown(d float64) key { return -roundUp(-d) }
 
 // value returns the distance of a key.
 func (k key) value() float64 {
 	if k < 0 {
-		return -math.Float64frombits(uint64(-k) << dropped)
+		return -math.Float64frombits(uint64(-k) << droppedBits)
 	}
-	return math.Float64frombits(uint64(k) << dropped)
+	return math.Float64frombits(uint64(k) << droppedBits)
 }
 
-// ruler measures distances from its own zero, so that the bits of a key distinguish distances that are
+// keyScale measures distances from its own zero, so that the bits of a key distinguish distances that are
 // all nearly the same.
-type ruler struct{ zero float64 }
+type keyScale struct{ zero float64 }
 
-// crowding is the ratio of distances to their differences from which distances are measured from their
+// crowdedRatio is the ratio of distances to their differences from which distances are measured from their
 // middle.
-const crowding = 16
+const crowdedRatio = 16
 
-// rulerFor returns a ruler with its zero at the distance of the mean query from the mean item, if no
+// newKeyScale returns a ruler with its zero at the distance of the mean query from the mean item, if no
 // distance can differ from that by more than a sixteenth of it, else at 0. The first case occurs for
 // products of rows that are far from the origin but near each other, and for Euclidean distances between
 // sets that are far apart.
-func rulerFor(q, g *matrix.Dense, d rank.Distance) ruler {
+func newKeyScale(q, g *matrix.Dense, d rank.Distance) keyScale {
 	if d == rank.Cosine {
-		return ruler{}
+		return keyScale{}
 	}
-	p, of := middle(q)
+	p, of := meanRow(q)
 	r, to := p, of
 	if q != g {
-		r, to = middle(g)
+		r, to = meanRow(g)
 	}
 	var pp, rr, pr, square float64
 	for k, v := range p {
@@ -67,14 +67,14 @@ func rulerFor(q, g *matrix.Dense, d rank.Distance) ruler {
 	if d == rank.Dot {
 		far, most = -pr, math.Sqrt(pp)*to+of*math.Sqrt(rr)+of*to
 	}
-	if math.Abs(far) > crowding*most {
-		return ruler{far}
+	if math.Abs(far) > crowdedRatio*most {
+		return keyScale{far}
 	}
-	return ruler{}
+	return keyScale{}
 }
 
-// middle returns the mean row, and the distance of the farthest row from it.
-func middle(x *matrix.Dense) (mean []float64, most float64) {
+// meanRow returns the mean row, and the distance of the farthest row from it.
+func meanRow(x *matrix.Dense) (mean []float64, most float64) {
 	mean = make([]float64, x.Cols)
 	for i := range x.Rows {
 		for k, v := range x.Row(i) {
@@ -95,14 +95,14 @@ func middle(x *matrix.Dense) (mean []float64, most float64) {
 	return mean, math.Sqrt(most)
 }
 
-// up returns the smallest key whose value is at least d, and down the largest key whose value is at
+// roundUp returns the smallest key whose value is at least d, and down the largest key whose value is at
 // most d. The difference from a zero of nearly the same size is exact.
-func (r ruler) up(d float64) key { return up(d - r.zero) }
+func (r keyScale) roundUp(d float64) key { return roundUp(d - r.zero) }
 
-func (r ruler) down(d float64) key { return down(d - r.zero) }
+func (r keyScale) roundDown(d float64) key { return roundDown(d - r.zero) }
 
 // value returns the largest float64 that is at most the distance of a key.
-func (r ruler) value(k key) float64 {
+func (r keyScale) value(k key) float64 {
 	v := k.value()
 	if r.zero == 0 {
 		return v

@@ -85,104 +85,104 @@ type measure struct {
 	kind Kind
 	// ranking returns the measure of a query, given the increasing ranks of those of its r > 0
 	// positives that are among the k nearest, or more ranks.
-	ranking func(ranks []int32, r, k int) float64
-	at      string // the name before @K; "" if the kind takes no K
-	whole   bool   // there is also a name without a K
-	deep    bool   // the measure needs as many items as the query's class has
-	first   bool   // the measure needs only the rank of the nearest positive
+	ranking        func(ranks []int32, r, k int) float64
+	nameAtK        string // the name before @K; "" if the kind takes no K
+	nameWithoutK   bool   // there is also a name without a K
+	needsClassSize bool   // the measure needs as many items as the query's class has
+	needsOnlyFirst bool   // the measure needs only the rank of the nearest positive
 
 	clustering func(ctx context.Context, t *cluster.Table) (float64, error)
 	arithmetic bool // normalised by the arithmetic mean, which its name does not say
 
-	rated bool // takes a Rate
+	hasRate bool // takes a Rate
 	// pairs returns the measure of all pairs, and its threshold if it has one. drawn returns the
 	// measure of resampled pairs. levels returns the distances that drawn needs to distinguish, in
 	// addition to those that all measures need.
-	pairs  func(c *Counts, rate float64) (float64, *Decision)
-	drawn  func(r *resampled, rate float64) float64
-	levels func(c *Counts, rate float64) []key
+	pairs      func(c *Counts, rate float64) (float64, *Decision)
+	ofResample func(r *resampledCounts, rate float64) float64
+	levels     func(c *Counts, rate float64) []key
 	// list returns the measure of a list of pairs with folds, and its standard error.
-	list func(l *Listed) (value, standardError float64, err error)
+	list func(l *PairList) (value, standardError float64, err error)
 	// probes returns the measure of probes in an open set.
-	probes func(r OpenRates) float64
+	probes func(r OpenSetRates) float64
 }
 
 // measures lists all kinds in the order of messages.
 var measures = [...]measure{
-	{kind: Recall, at: "recall", first: true, ranking: func(ranks []int32, _, k int) float64 {
+	{kind: Recall, nameAtK: "recall", needsOnlyFirst: true, ranking: func(ranks []int32, _, k int) float64 {
 		if len(ranks) > 0 && int(ranks[0]) <= k {
 			return 1
 		}
 		return 0
 	}},
-	{kind: Precision, at: "precision", ranking: func(ranks []int32, _, k int) float64 {
-		return float64(within(ranks, k)) / float64(k)
+	{kind: Precision, nameAtK: "precision", ranking: func(ranks []int32, _, k int) float64 {
+		return float64(countWithin(ranks, k)) / float64(k)
 	}},
-	{kind: MAPAtR, deep: true, ranking: func(ranks []int32, r, _ int) float64 {
-		return precisionSum(ranks[:within(ranks, r)]) / float64(r)
+	{kind: MAPAtR, needsClassSize: true, ranking: func(ranks []int32, r, _ int) float64 {
+		return precisionSum(ranks[:countWithin(ranks, r)]) / float64(r)
 	}},
-	{kind: RPrecision, deep: true, ranking: func(ranks []int32, r, _ int) float64 {
-		return float64(within(ranks, r)) / float64(r)
+	{kind: RPrecision, needsClassSize: true, ranking: func(ranks []int32, r, _ int) float64 {
+		return float64(countWithin(ranks, r)) / float64(r)
 	}},
 	{kind: MAP, ranking: func(ranks []int32, r, _ int) float64 { return precisionSum(ranks) / float64(r) }},
-	{kind: MAPAtK, at: "map", ranking: func(ranks []int32, r, k int) float64 {
-		return precisionSum(ranks[:within(ranks, k)]) / float64(min(k, r))
+	{kind: MAPAtK, nameAtK: "map", ranking: func(ranks []int32, r, k int) float64 {
+		return precisionSum(ranks[:countWithin(ranks, k)]) / float64(min(k, r))
 	}},
-	{kind: MRR, first: true, ranking: func(ranks []int32, _, _ int) float64 {
+	{kind: MRR, needsOnlyFirst: true, ranking: func(ranks []int32, _, _ int) float64 {
 		if len(ranks) == 0 {
 			return 0
 		}
 		return 1 / float64(ranks[0])
 	}},
-	{kind: NDCG, at: "ndcg", whole: true, ranking: ndcg},
+	{kind: NDCG, nameAtK: "ndcg", nameWithoutK: true, ranking: ndcg},
 
 	{kind: NMI, arithmetic: true,
-		clustering: sure(func(t *cluster.Table) float64 { return t.NMI(cluster.Arithmetic) })},
-	{kind: NMIGeometric, clustering: sure(func(t *cluster.Table) float64 { return t.NMI(cluster.Geometric) })},
+		clustering: withoutError(func(t *cluster.Table) float64 { return t.NMI(cluster.Arithmetic) })},
+	{kind: NMIGeometric, clustering: withoutError(func(t *cluster.Table) float64 { return t.NMI(cluster.Geometric) })},
 	{kind: AMI, arithmetic: true, clustering: func(ctx context.Context, t *cluster.Table) (float64, error) {
 		return t.AMI(ctx, cluster.Arithmetic)
 	}},
 	{kind: AMIGeometric, clustering: func(ctx context.Context, t *cluster.Table) (float64, error) {
 		return t.AMI(ctx, cluster.Geometric)
 	}},
-	{kind: ARI, clustering: sure((*cluster.Table).ARI)},
-	{kind: Purity, clustering: sure((*cluster.Table).Purity)},
-	{kind: F1, clustering: sure((*cluster.Table).F1)},
-	{kind: Homogeneity, clustering: sure((*cluster.Table).Homogeneity)},
-	{kind: Completeness, clustering: sure((*cluster.Table).Completeness)},
+	{kind: ARI, clustering: withoutError((*cluster.Table).ARI)},
+	{kind: Purity, clustering: withoutError((*cluster.Table).Purity)},
+	{kind: F1, clustering: withoutError((*cluster.Table).F1)},
+	{kind: Homogeneity, clustering: withoutError((*cluster.Table).Homogeneity)},
+	{kind: Completeness, clustering: withoutError((*cluster.Table).Completeness)},
 
-	{kind: FNMR, rated: true, drawn: (*resampled).fnmrAt, levels: (*Counts).near,
+	{kind: FNMR, hasRate: true, ofResample: (*resampledCounts).fnmrAt, levels: (*Counts).thresholdsNearFMR,
 		pairs: func(c *Counts, rate float64) (float64, *Decision) {
-			r := c.AtFMR(rate)
+			r := c.RatesAtFMR(rate)
 			return r.FNMR, &Decision{r.Threshold, r.FMR}
 		}},
-	{kind: TAR, rated: true, drawn: func(r *resampled, rate float64) float64 { return 1 - r.fnmrAt(rate) },
-		levels: (*Counts).near,
+	{kind: TAR, hasRate: true, ofResample: func(r *resampledCounts, rate float64) float64 { return 1 - r.fnmrAt(rate) },
+		levels: (*Counts).thresholdsNearFMR,
 		pairs: func(c *Counts, rate float64) (float64, *Decision) {
-			r := c.AtFMR(rate)
+			r := c.RatesAtFMR(rate)
 			return r.TAR(), &Decision{r.Threshold, r.FMR}
 		}},
-	{kind: EER, drawn: func(r *resampled, _ float64) float64 { return r.eer() },
+	{kind: EER, ofResample: func(r *resampledCounts, _ float64) float64 { return r.eer() },
 		levels: func(c *Counts, _ float64) []key {
 			rate, _ := c.EER()
-			return c.near(rate)
+			return c.thresholdsNearFMR(rate)
 		},
 		pairs: func(c *Counts, _ float64) (float64, *Decision) {
 			rate, threshold := c.EER()
-			return rate, &Decision{threshold, c.At(threshold).FMR}
+			return rate, &Decision{threshold, c.RatesAt(threshold).FMR}
 		}},
-	{kind: AUC, drawn: func(r *resampled, _ float64) float64 { return r.auc() },
+	{kind: AUC, ofResample: func(r *resampledCounts, _ float64) float64 { return r.auc() },
 		pairs: func(c *Counts, _ float64) (float64, *Decision) { return c.AUC(), nil }},
-	{kind: DPrime, drawn: func(r *resampled, _ float64) float64 { return r.dPrime() }, levels: (*Counts).evenly,
+	{kind: DPrime, ofResample: func(r *resampledCounts, _ float64) float64 { return r.dPrime() }, levels: (*Counts).evenThresholds,
 		pairs: func(c *Counts, _ float64) (float64, *Decision) { return c.DPrime(), nil }},
-	{kind: Accuracy, list: (*Listed).Accuracy},
+	{kind: Accuracy, list: (*PairList).Accuracy},
 
-	{kind: FNIR, rated: true, probes: func(r OpenRates) float64 { return r.FNIR }},
-	{kind: DIR, rated: true, probes: func(r OpenRates) float64 { return r.DIR }},
+	{kind: FNIR, hasRate: true, probes: func(r OpenSetRates) float64 { return r.FNIR }},
+	{kind: DIR, hasRate: true, probes: func(r OpenSetRates) float64 { return r.DIR }},
 }
 
-// sure makes the function of a clustering measure that has no error.
-func sure(f func(*cluster.Table) float64) func(context.Context, *cluster.Table) (float64, error) {
+// withoutError makes the function of a clustering measure that has no error.
+func withoutError(f func(*cluster.Table) float64) func(context.Context, *cluster.Table) (float64, error) {
 	return func(_ context.Context, t *cluster.Table) (float64, error) { return f(t), nil }
 }
 
@@ -196,49 +196,49 @@ func (k Kind) measure() *measure {
 	return &measure{}
 }
 
-// ranks and the following methods report the family of a measure.
-func (e *measure) ranks() bool    { return e.ranking != nil }
-func (e *measure) clusters() bool { return e.clustering != nil }
-func (e *measure) decides() bool  { return e.ofPairs() || e.ofProbes() }
-func (e *measure) ofPairs() bool  { return e.pairs != nil || e.list != nil }
-func (e *measure) ofProbes() bool { return e.probes != nil }
+// isRanking and the following methods report the family of a measure.
+func (e *measure) isRanking() bool    { return e.ranking != nil }
+func (e *measure) isClustering() bool { return e.clustering != nil }
+func (e *measure) isDecision() bool   { return e.isPairs() || e.isProbes() }
+func (e *measure) isPairs() bool      { return e.pairs != nil || e.list != nil }
+func (e *measure) isProbes() bool     { return e.probes != nil }
 
-func (e *measure) takesK() bool    { return e.at != "" }
-func (e *measure) takesRate() bool { return e.rated }
-func (e *measure) resampled() bool { return e.drawn != nil }
+func (e *measure) takesK() bool      { return e.nameAtK != "" }
+func (e *measure) takesRate() bool   { return e.hasRate }
+func (e *measure) isResampled() bool { return e.ofResample != nil }
 
-// forms returns the names that ParseMetric reads, with K and RATE for the numbers.
-func (e *measure) forms() (out []string) {
-	if !e.takesK() || e.whole {
-		out = append(out, string(e.kind)+map[bool]string{true: "=RATE"}[e.rated])
+// nameForms returns the names that ParseMetric reads, with K and RATE for the numbers.
+func (e *measure) nameForms() (out []string) {
+	if !e.takesK() || e.nameWithoutK {
+		out = append(out, string(e.kind)+map[bool]string{true: "=RATE"}[e.hasRate])
 	}
 	if e.takesK() {
-		out = append(out, e.at+"@K")
+		out = append(out, e.nameAtK+"@K")
 	}
 	return out
 }
 
-// Names returns the names that ParseMetric reads, with K and RATE for numbers: measures of rankings, of
+// MetricNames returns the names that ParseMetric reads, with K and RATE for numbers: measures of rankings, of
 // clusterings, of decisions about pairs, and of probes in an open set.
-func Names() (rankings, clusterings, pairs, probes []string) {
+func MetricNames() (rankings, clusterings, pairs, probes []string) {
 	for i := range measures {
 		e := &measures[i]
 		list := &probes
 		switch {
-		case e.ranks():
+		case e.isRanking():
 			list = &rankings
-		case e.clusters():
+		case e.isClustering():
 			list = &clusterings
-		case e.ofPairs():
+		case e.isPairs():
 			list = &pairs
 		}
-		*list = append(*list, e.forms()...)
+		*list = append(*list, e.nameForms()...)
 	}
 	return rankings, clusterings, pairs, probes
 }
 
-// kindsThat returns a list of the kinds that satisfy are, for a message.
-func kindsThat(are func(*measure) bool) string {
+// joinKinds returns a list of the kinds that satisfy are, for a message.
+func joinKinds(are func(*measure) bool) string {
 	var names []string
 	for i := range measures {
 		if are(&measures[i]) {
@@ -264,11 +264,11 @@ func (k Kind) check() error {
 		return nil
 	}
 	return fmt.Errorf("metric of unknown kind %q: there are %s; of a clustering %s; of decisions %s", string(k),
-		kindsThat((*measure).ranks), kindsThat((*measure).clusters), kindsThat((*measure).decides))
+		joinKinds((*measure).isRanking), joinKinds((*measure).isClustering), joinKinds((*measure).isDecision))
 }
 
-// within returns the number of ranks up to k.
-func within(ranks []int32, k int) int {
+// countWithin returns the number of ranks up to k.
+func countWithin(ranks []int32, k int) int {
 	n, _ := slices.BinarySearchFunc(ranks, k+1, func(r int32, k int) int { return int(r) - k })
 	return n
 }
@@ -283,7 +283,7 @@ func precisionSum(ranks []int32) float64 {
 }
 
 func ndcg(ranks []int32, r, k int) float64 {
-	ranks = ranks[:within(ranks, k)]
+	ranks = ranks[:countWithin(ranks, k)]
 	ideal := min(r, k)
 	var gain, best float64
 	for _, rank := range ranks {

@@ -34,16 +34,16 @@ func (m Metric) Check() error {
 		return fmt.Errorf("metric %s of %d neighbours: want 1 or more, or 0 for the whole ranking", m.Kind, m.K)
 	case m.K > 0 && !e.takesK():
 		return fmt.Errorf("metric %s of %d neighbours: its ranking is not cut off; the kinds with a K are %s", m.Kind,
-			m.K, kindsThat((*measure).takesK))
+			m.K, joinKinds((*measure).takesK))
 	case m.Factor < 0:
 		return fmt.Errorf("metric %s with %d clusters a class: want 1 or more", m.Kind, m.Factor)
-	case m.Factor > 0 && !e.clusters():
+	case m.Factor > 0 && !e.isClustering():
 		return fmt.Errorf("metric %s with %d clusters a class: it is no measure of a clustering", m.Kind, m.Factor)
-	case e.rated && !(m.Rate > 0 && m.Rate < 1):
+	case e.hasRate && !(m.Rate > 0 && m.Rate < 1):
 		return fmt.Errorf("metric %s=%v: want a rate above 0 and below 1, as in %[1]s=1e-3", m.Kind, m.Rate)
-	case m.Rate != 0 && !e.rated:
+	case m.Rate != 0 && !e.hasRate:
 		return fmt.Errorf("metric %s at the rate %v: it is not measured at a rate; the kinds that are: %s", m.Kind,
-			m.Rate, kindsThat((*measure).takesRate))
+			m.Rate, joinKinds((*measure).takesRate))
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func (m Metric) Check() error {
 // Recall and Precision over the whole ranking have no such name. For them String returns recall and
 // precision.
 func (m Metric) String() string {
-	name := cmp.Or(m.Kind.measure().at, string(m.Kind))
+	name := cmp.Or(m.Kind.measure().nameAtK, string(m.Kind))
 	switch {
 	case m.K > 0:
 		return fmt.Sprintf("%s@%d", name, m.K)
@@ -86,10 +86,10 @@ func (m *Metric) UnmarshalText(text []byte) error {
 
 // The following methods report the family of a metric. pairs is for decisions about pairs, opens for
 // identification in an open set, and retrieves for retrieval.
-func (m Metric) clusters() bool  { return m.Kind.measure().clusters() }
-func (m Metric) pairs() bool     { return m.Kind.measure().ofPairs() }
-func (m Metric) opens() bool     { return m.Kind.measure().ofProbes() }
-func (m Metric) retrieves() bool { return m.Kind.measure().ranks() }
+func (m Metric) isClustering() bool { return m.Kind.measure().isClustering() }
+func (m Metric) isPairs() bool      { return m.Kind.measure().isPairs() }
+func (m Metric) isOpenSet() bool    { return m.Kind.measure().isProbes() }
+func (m Metric) isRetrieval() bool  { return m.Kind.measure().isRanking() }
 
 // ParseMetric reads the name of a metric: its kind, such as map@r, nmi or eer. Recall, Precision, MAPAtK
 // and NDCG have the names recall@K, precision@K, map@K and ndcg@K. The name of a clustering measure may
@@ -97,24 +97,24 @@ func (m Metric) retrieves() bool { return m.Kind.measure().ranks() }
 // =RATE, as in fnmr@fmr=1e-3. Names lists all names.
 func ParseMetric(s string) (Metric, error) {
 	switch e := Kind(s).measure(); {
-	case e.ranks() && (!e.takesK() || e.whole):
+	case e.isRanking() && (!e.takesK() || e.nameWithoutK):
 		return Metric{Kind: e.kind}, nil
-	case e.clusters():
+	case e.isClustering():
 		return Metric{Kind: e.kind, Factor: 1}, nil
 	}
-	if name, f, ok := strings.Cut(s, "+"); ok && Kind(name).measure().clusters() {
+	if name, f, ok := strings.Cut(s, "+"); ok && Kind(name).measure().isClustering() {
 		n, err := strconv.Atoi(f)
 		if err != nil || n < 1 {
 			return Metric{}, fmt.Errorf("metric %q: want a whole number of clusters a class after +", s)
 		}
 		return Metric{Kind: Kind(name), Factor: n}, nil
 	}
-	if name, rate, _ := strings.Cut(s, "="); Kind(name).measure().decides() {
+	if name, rate, _ := strings.Cut(s, "="); Kind(name).measure().isDecision() {
 		return parseDecision(s, Kind(name), rate)
 	}
 	name, k, ok := strings.Cut(s, "@")
 	for i := range measures {
-		if e := &measures[i]; ok && e.takesK() && e.at == name {
+		if e := &measures[i]; ok && e.takesK() && e.nameAtK == name {
 			n, err := strconv.Atoi(k)
 			if err != nil || n < 1 {
 				return Metric{}, fmt.Errorf("metric %q: want a whole number of neighbours after @", s)
@@ -122,16 +122,16 @@ func ParseMetric(s string) (Metric, error) {
 			return Metric{Kind: e.kind, K: n}, nil
 		}
 	}
-	rankings, _, _, _ := Names()
+	rankings, _, _, _ := MetricNames()
 	return Metric{}, fmt.Errorf("unknown metric %q: want %s, or of a clustering %s, with +F for F clusters a class, "+
-		"or of decisions %s, with =RATE after an @", s, strings.Join(rankings, ", "), kindsThat((*measure).clusters),
-		kindsThat((*measure).decides))
+		"or of decisions %s, with =RATE after an @", s, strings.Join(rankings, ", "), joinKinds((*measure).isClustering),
+		joinKinds((*measure).isDecision))
 }
 
 // parseDecision reads the rate at which a decision is measured.
 func parseDecision(s string, k Kind, rate string) (Metric, error) {
 	m := Metric{Kind: k}
-	if !k.measure().rated {
+	if !k.measure().hasRate {
 		if s != string(k) {
 			return Metric{}, fmt.Errorf("metric %q: %s is not measured at a rate", s, k)
 		}
@@ -153,7 +153,7 @@ func ParseMetrics(s string) ([]Metric, error) {
 		if name == "" {
 			continue
 		}
-		names, err := expand(name)
+		names, err := expandRange(name)
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +176,7 @@ func ParseMetrics(s string) ([]Metric, error) {
 // maxRange is the largest number of metrics from a range of neighbours.
 const maxRange = 10000
 
-func expand(name string) ([]string, error) {
+func expandRange(name string) ([]string, error) {
 	kind, span, ok := strings.Cut(name, "@")
 	from, to, isRange := strings.Cut(span, "..")
 	if !ok || !isRange {

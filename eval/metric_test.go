@@ -42,12 +42,12 @@ func (c *Column) get(t *testing.T, name string) float64 {
 	return 0
 }
 
-// line places rows on a line, so that rankings can be read off.
-func line(labels []int64, at ...float32) Set {
+// setOnLine places rows on a line, so that rankings can be read off.
+func setOnLine(labels []int64, at ...float32) Set {
 	return Set{X: matrix.FromSlice(len(at), 1, at), Labels: [][]int64{labels}}
 }
 
-func near(t *testing.T, name string, got, want float64) {
+func requireNear(t *testing.T, name string, got, want float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= 1e-12) {
 		t.Errorf("%s = %.15g, want %.15g", name, got, want)
@@ -56,8 +56,8 @@ func near(t *testing.T, name string, got, want float64) {
 
 // One query at 0; the gallery's positives stand at ranks 2, 3 and 6 of 7.
 func TestMeasuresByHand(t *testing.T) {
-	q := line([]int64{1}, 0)
-	g := line([]int64{0, 1, 1, 0, 0, 1, 0}, 1, 2, 3, 4, 5, 6, 7)
+	q := setOnLine([]int64{1}, 0)
+	g := setOnLine([]int64{0, 1, 1, 0, 0, 1, 0}, 1, 2, 3, 4, 5, 6, 7)
 	r := evaluate(t, q, &g, "recall@1,recall@2,precision@1,precision@2,precision@3,precision@6,precision@10,map@r,"+
 		"r-precision,map,map@2,map@3,map@6,mrr,ndcg,ndcg@2,ndcg@10")
 	log := math.Log2
@@ -76,7 +76,7 @@ func TestMeasuresByHand(t *testing.T) {
 		"ndcg@2":      (1 / log(3)) / (1 + 1/log(3)),
 		"ndcg@10":     (1/log(3) + 1/log(4) + 1/log(7)) / ideal,
 	} {
-		near(t, name, r.Columns[0].get(t, name), want)
+		requireNear(t, name, r.Columns[0].get(t, name), want)
 	}
 	if len(r.Notes) != 2 || !strings.Contains(r.Notes[0], "precision@10: a query has only 7 other items") {
 		t.Errorf("notes %q: want one for each k beyond the gallery", r.Notes)
@@ -87,50 +87,50 @@ func TestMeasuresByHand(t *testing.T) {
 // duplicates with different labels; ties go to the lowest index, so the first
 // neighbour of row 1 is row 0, and dropping it would keep row 1 as a free hit.
 func TestTrapSelfIsExcludedByIndexNotByPosition(t *testing.T) {
-	s := line([]int64{1, 2, 1, 2}, 5, 5, 9, 0)
+	s := setOnLine([]int64{1, 2, 1, 2}, 5, 5, 9, 0)
 	r := evaluate(t, s, nil, "recall@1,recall@2")
 	// row 0: 1 (2), 2 (1): hit at 2. row 1: 0 (1), 2 (1), 3: hit at 3.
 	// row 2: 0 (1): hit at 1. row 3: 0 (1), 1 (2): hit at 2.
-	near(t, "recall@1", r.Columns[0].get(t, "recall@1"), 0.25)
-	near(t, "recall@2", r.Columns[0].get(t, "recall@2"), 0.75)
+	requireNear(t, "recall@1", r.Columns[0].get(t, "recall@1"), 0.25)
+	requireNear(t, "recall@2", r.Columns[0].get(t, "recall@2"), 0.75)
 }
 
 // trap: a duplicate of the query with its label is a true hit, though at distance
 // 0 like the query itself.
 func TestTrapDuplicatesOfTheQueryCount(t *testing.T) {
-	s := line([]int64{1, 1, 2, 2}, 5, 5, 5, 9)
-	near(t, "recall@1", evaluate(t, s, nil, "recall@1").Columns[0].get(t, "recall@1"), 0.5)
+	s := setOnLine([]int64{1, 1, 2, 2}, 5, 5, 5, 9)
+	requireNear(t, "recall@1", evaluate(t, s, nil, "recall@1").Columns[0].get(t, "recall@1"), 0.5)
 }
 
 // trap: R counted including self; a perfect embedding must score 1.
 func TestTrapPerfectEmbeddingScoresOne(t *testing.T) {
-	s := line([]int64{1, 1, 1, 2, 2, 3, 3, 3, 3}, 0, 1, 2, 100, 101, 200, 201, 202, 203)
+	s := setOnLine([]int64{1, 1, 1, 2, 2, 3, 3, 3, 3}, 0, 1, 2, 100, 101, 200, 201, 202, 203)
 	r := evaluate(t, s, nil, "recall@1,map@r,r-precision,map,mrr,ndcg")
 	for _, v := range r.Columns[0].Values {
-		near(t, v.Metric.String(), v.Value, 1)
+		requireNear(t, v.Metric.String(), v.Value, 1)
 	}
 }
 
 // trap: MAP@k divided by the hits found instead of min(k, R): one hit of three
 // positives at rank 1 is not perfect.
 func TestTrapMAPAtKIsNotDividedByTheHits(t *testing.T) {
-	q, g := line([]int64{1}, 0), line([]int64{1, 0, 0, 1, 1}, 1, 2, 3, 4, 5)
+	q, g := setOnLine([]int64{1}, 0), setOnLine([]int64{1, 0, 0, 1, 1}, 1, 2, 3, 4, 5)
 	r := evaluate(t, q, &g, "map@3,map@1")
-	near(t, "map@3", r.Columns[0].get(t, "map@3"), 1./3)
-	near(t, "map@1", r.Columns[0].get(t, "map@1"), 1)
+	requireNear(t, "map@3", r.Columns[0].get(t, "map@3"), 1./3)
+	requireNear(t, "map@1", r.Columns[0].get(t, "map@1"), 1)
 }
 
 // trap: labels cast to float32, where ids above 2^24 merge; negative ones are
 // classes like any other.
 func TestTrapLabelsKeepAll64Bits(t *testing.T) {
 	big := int64(1) << 62
-	s := line([]int64{big, big + 1, big, big + 1, -5, -5}, 0, 1, 2, 3, 10, 11)
+	s := setOnLine([]int64{big, big + 1, big, big + 1, -5, -5}, 0, 1, 2, 3, 10, 11)
 	r := evaluate(t, s, nil, "recall@1,ari,nmi", func(c *Config) { c.Assignments = []int64{1, 2, 1, 2, 3, 3} })
 	if r.Columns[0].Classes != 3 {
 		t.Errorf("%d classes, want 3", r.Columns[0].Classes)
 	}
-	near(t, "recall@1", r.Columns[0].get(t, "recall@1"), 2./6)
-	near(t, "ari", r.Columns[0].get(t, "ari"), 1)
+	requireNear(t, "recall@1", r.Columns[0].get(t, "recall@1"), 2./6)
+	requireNear(t, "ari", r.Columns[0].get(t, "ari"), 1)
 }
 
 // trap: R-metrics from a list of k neighbours, silently wrong when k is smaller
@@ -142,7 +142,7 @@ func TestTrapRMetricsSeeTheLargestClass(t *testing.T) {
 		labels[i] = int64(i / 150)
 		at[i] = float32(i)
 	}
-	s := line(labels, at...)
+	s := setOnLine(labels, at...)
 	with := evaluate(t, s, nil, "recall@1,map@r,r-precision").Columns[0]
 	if p := with.get(t, "r-precision"); p < 0.7 || p >= 1 {
 		t.Errorf("r-precision %g: only queries at the border lack positives", p)
@@ -166,13 +166,13 @@ func TestTrapRMetricsSeeTheLargestClass(t *testing.T) {
 		}
 		sum += float64(inside) / 149
 	}
-	near(t, "r-precision", with.get(t, "r-precision"), sum/float64(n))
+	requireNear(t, "r-precision", with.get(t, "r-precision"), sum/float64(n))
 }
 
 // trap: NMI without the name of its normaliser. The two differ, and the report
 // says which is which.
 func TestTrapNMIStatesItsNormaliser(t *testing.T) {
-	s := line([]int64{1, 1, 1, 2, 2, 2}, 0, 1, 2, 10, 11, 12)
+	s := setOnLine([]int64{1, 1, 1, 2, 2, 2}, 0, 1, 2, 10, 11, 12)
 	r := evaluate(t, s, nil, "nmi,nmi-geometric", func(c *Config) { c.Assignments = []int64{1, 1, 2, 2, 2, 3} })
 	a, g := r.Columns[0].get(t, "nmi"), r.Columns[0].get(t, "nmi-geometric")
 	if a >= g {
@@ -190,7 +190,7 @@ func TestTrapNMIStatesItsNormaliser(t *testing.T) {
 // trap: K taken from the training classes. K is the number of classes among the
 // queries, times the factor; the report states K, seed, restarts and iterations.
 func TestTrapKMeansKIsTheNumberOfTestClasses(t *testing.T) {
-	s := blobs(4, 30)
+	s := drawBlobs(4, 30)
 	r := evaluate(t, s, nil, "nmi,nmi+3,ami+3", func(c *Config) { c.Clustering.Seed, c.Clustering.Restarts = 11, 2 })
 	if len(r.Clusterings) != 2 || r.Clusterings[0].K != 4 || r.Clusterings[1].K != 12 {
 		t.Fatalf("clusterings %+v: want K 4 and 12, once each", r.Clusterings)
@@ -198,11 +198,11 @@ func TestTrapKMeansKIsTheNumberOfTestClasses(t *testing.T) {
 	if c := r.Clusterings[0]; c.Seed != 11 || c.Restarts != 2 || c.Iterations == 0 || c.Init != "k-means++" {
 		t.Errorf("clustering %+v", c)
 	}
-	near(t, "nmi", r.Columns[0].get(t, "nmi"), 1)
+	requireNear(t, "nmi", r.Columns[0].get(t, "nmi"), 1)
 }
 
-// blobs are classes far apart.
-func blobs(classes, per int) Set {
+// drawBlobs are classes far apart.
+func drawBlobs(classes, per int) Set {
 	rng := rand.New(rand.NewPCG(1, 2))
 	s := Set{X: matrix.New(classes*per, 3), Labels: [][]int64{nil}}
 	for i := range s.X.Rows {
@@ -218,7 +218,7 @@ func blobs(classes, per int) Set {
 
 // trap: NaN embeddings reported as some other error.
 func TestTrapNaNRowsAreNamed(t *testing.T) {
-	s := line([]int64{1, 1, 2, 2}, 0, 1, float32(math.NaN()), 3)
+	s := setOnLine([]int64{1, 1, 2, 2}, 0, 1, float32(math.NaN()), 3)
 	for _, m := range []string{"recall@1", "nmi"} {
 		ms, err := ParseMetrics(m)
 		if err != nil {
@@ -242,22 +242,22 @@ func TestTrapNoMatrixOfAllPairs(t *testing.T) {
 	for i := range n {
 		labels[i], at[i] = int64(i/2), float32(i)
 	}
-	s := line(labels, at...)
+	s := setOnLine(labels, at...)
 	r := evaluate(t, s, nil, "recall@1,recall@2", func(c *Config) { c.Memory = 8 << 20 })
 	// Neighbours i-1 and i+1 tie; the lower index wins, so even rows but the first
 	// miss at 1 and all hit at 2.
-	near(t, "recall@1", r.Columns[0].get(t, "recall@1"), (float64(n)/2+1)/float64(n))
-	near(t, "recall@2", r.Columns[0].get(t, "recall@2"), 1)
+	requireNear(t, "recall@1", r.Columns[0].get(t, "recall@1"), (float64(n)/2+1)/float64(n))
+	requireNear(t, "recall@2", r.Columns[0].get(t, "recall@2"), 1)
 }
 
 func TestQueriesWithoutPositiveAreLeftOutAndCounted(t *testing.T) {
-	s := line([]int64{1, 1, 2, 3}, 0, 1, 2, 3)
+	s := setOnLine([]int64{1, 1, 2, 3}, 0, 1, 2, 3)
 	c := evaluate(t, s, nil, "recall@1").Columns[0]
 	if c.Queries != 2 || c.Excluded != 2 || c.get(t, "recall@1") != 1 {
 		t.Errorf("%+v", c)
 	}
 	ms := []Metric{{Kind: Recall, K: 1}}
-	_, err := Evaluate(context.Background(), line([]int64{1, 2, 3}, 0, 1, 2), nil, Config{Metrics: ms})
+	_, err := Evaluate(context.Background(), setOnLine([]int64{1, 2, 3}, 0, 1, 2), nil, Config{Metrics: ms})
 	if err == nil || !strings.Contains(err.Error(), "no query has a positive") {
 		t.Errorf("only singletons: error %v", err)
 	}
@@ -278,7 +278,7 @@ func TestColumnsOfLabelsAreIndependent(t *testing.T) {
 	for c := range s.Labels {
 		alone := evaluate(t, Set{X: s.X, Labels: s.Labels[c : c+1]}, nil, metrics)
 		for i, v := range both.Columns[c].Values {
-			near(t, v.Metric.String(), v.Value, alone.Columns[0].Values[i].Value)
+			requireNear(t, v.Metric.String(), v.Value, alone.Columns[0].Values[i].Value)
 		}
 	}
 }
@@ -309,7 +309,7 @@ func TestMeasuresAreInvariant(t *testing.T) {
 	want := evaluate(t, s, nil, metrics)
 	got := evaluate(t, p, nil, metrics)
 	for i, v := range want.Columns[0].Values {
-		near(t, "permuted "+v.Metric.String(), got.Columns[0].Values[i].Value, v.Value)
+		requireNear(t, "permuted "+v.Metric.String(), got.Columns[0].Values[i].Value, v.Value)
 		if v.Value < 0 || v.Value > 1 {
 			t.Errorf("%s is %g", v.Metric, v.Value)
 		}
@@ -317,28 +317,28 @@ func TestMeasuresAreInvariant(t *testing.T) {
 	cosine := func(c *Config) { c.Distance = rank.Cosine }
 	want, got = evaluate(t, s, nil, metrics, cosine), evaluate(t, stretched, nil, metrics, cosine)
 	for i, v := range want.Columns[0].Values {
-		near(t, "stretched "+v.Metric.String(), got.Columns[0].Values[i].Value, v.Value)
+		requireNear(t, "stretched "+v.Metric.String(), got.Columns[0].Values[i].Value, v.Value)
 	}
 }
 
 func TestBootstrapIntervals(t *testing.T) {
 	// 400 queries, half of which hit.
 	n := 400
-	t1 := newPerQuery([]Metric{{Kind: Recall, K: 1}}, make([]int64, n), n-1, true)
+	t1 := newQueryMeasures([]Metric{{Kind: Recall, K: 1}}, make([]int64, n), n-1, true)
 	for i := range n {
 		t1.labels[i] = int64(i / 10)
 		ranks := []int32{int32(1 + (i/10)%2)}
-		t1.add(rank.Query{Index: i, R: 9, Ranks: ranks})
+		t1.add(rank.RankedQuery{Index: i, Positives: 9, Ranks: ranks})
 	}
 	v := []Value{{}}
-	t1.bootstrap(context.Background(), Config{Bootstrap: 2000, Seed: 3}, 0.95, v)
+	t1.addQueryIntervals(context.Background(), Config{Bootstrap: 2000, Seed: 3}, 0.95, v)
 	q := v[0].ByQuery
 	se := 0.5 / math.Sqrt(float64(n))
 	if math.Abs(q.High-q.Low-2*1.96*se) > 0.3*se {
 		t.Errorf("%+v, want a width of %.3f", q, 2*1.96*se)
 	}
 	again := []Value{{}}
-	t1.bootstrap(context.Background(), Config{Bootstrap: 2000, Seed: 3}, 0.95, again)
+	t1.addQueryIntervals(context.Background(), Config{Bootstrap: 2000, Seed: 3}, 0.95, again)
 	if *again[0].ByQuery != *q {
 		t.Error("the same seed gives another interval")
 	}
@@ -346,15 +346,15 @@ func TestBootstrapIntervals(t *testing.T) {
 
 func TestPerClassAndWorst(t *testing.T) {
 	// Class 1 is perfect, of class 2 one query misses; row 5 is the worst.
-	s := line([]int64{1, 1, 2, 2, 2, 2}, 0, 1, 100, 101, 103, 3)
+	s := setOnLine([]int64{1, 1, 2, 2, 2, 2}, 0, 1, 100, 101, 103, 3)
 	for _, g := range []*Set{nil, {X: s.X, Labels: s.Labels}} {
-		r := evaluate(t, s, g, "recall@1,mrr", func(c *Config) { c.Classes, c.Worst = true, 2 })
+		r := evaluate(t, s, g, "recall@1,mrr", func(c *Config) { c.PerClass, c.NumWorst = true, 2 })
 		col := r.Columns[0]
 		var mean float64
 		for _, k := range col.PerClass {
 			mean += k.Values[1] * float64(k.Queries) / 6
 		}
-		near(t, "mean over classes", mean, col.get(t, "mrr"))
+		requireNear(t, "mean over classes", mean, col.get(t, "mrr"))
 		if g != nil {
 			continue // every query finds itself
 		}
@@ -362,7 +362,7 @@ func TestPerClassAndWorst(t *testing.T) {
 			t.Errorf("classes %+v", col.PerClass)
 		}
 		w := col.Worst[0]
-		if w.Index != 5 || w.First != 3 || w.R != 3 || w.Neighbours[0] != 1 || w.NeighbourLabels[0] != 1 ||
+		if w.Index != 5 || w.FirstRank != 3 || w.Positives != 3 || w.Neighbours[0] != 1 || w.NeighbourLabels[0] != 1 ||
 			len(w.Neighbours) != 5 || slices.Contains(w.Neighbours, 5) {
 			t.Errorf("worst %+v", w)
 		}
@@ -370,10 +370,10 @@ func TestPerClassAndWorst(t *testing.T) {
 }
 
 func TestReportInEveryForm(t *testing.T) {
-	s := blobs(3, 10)
+	s := drawBlobs(3, 10)
 	s.Labels = append(s.Labels, s.Labels[0])
 	r := evaluate(t, s, nil, "recall@1,nmi", func(c *Config) {
-		c.Columns, c.Bootstrap, c.Classes, c.Worst = []string{"label", "fine"}, 20, true, 1
+		c.Columns, c.Bootstrap, c.PerClass, c.NumWorst = []string{"label", "fine"}, 20, true, 1
 		c.Names = []map[int64]string{{0: "a|b"}}
 	})
 	b, err := json.Marshal(r)
@@ -442,7 +442,7 @@ func TestParseMetrics(t *testing.T) {
 }
 
 func TestEvaluateRejects(t *testing.T) {
-	s := line([]int64{1, 1, 2}, 0, 1, 2)
+	s := setOnLine([]int64{1, 1, 2}, 0, 1, 2)
 	recall := []Metric{{Kind: Recall, K: 1}}
 	for _, c := range []struct {
 		name, want string
@@ -471,14 +471,14 @@ func TestEvaluateRejects(t *testing.T) {
 }
 
 func TestRecallAtAgreesWithEvaluate(t *testing.T) {
-	s := line([]int64{1, 2, 1, 2, 7}, 5, 5, 9, 0, 1)
+	s := setOnLine([]int64{1, 2, 1, 2, 7}, 5, 5, 9, 0, 1)
 	got, err := RecallAt(context.Background(), s.X, s.Labels[0], rank.Euclidean, 1, 2, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := evaluate(t, s, nil, "recall@1..3").Columns[0]
 	for i, v := range r.Values {
-		near(t, v.Metric.String(), got[i], v.Value)
+		requireNear(t, v.Metric.String(), got[i], v.Value)
 	}
 	if got[0] != 0.25 { // of the four that have another of their label
 		t.Errorf("recall@1 is %v", got[0])
@@ -498,16 +498,16 @@ func TestMeasuresAreOfOneSort(t *testing.T) {
 	seen := map[Kind]bool{}
 	for _, e := range measures {
 		sorts := 0
-		for _, of := range []bool{e.ranks(), e.clusters(), e.pairs != nil, e.list != nil, e.ofProbes()} {
+		for _, of := range []bool{e.isRanking(), e.isClustering(), e.pairs != nil, e.list != nil, e.isProbes()} {
 			if of {
 				sorts++
 			}
 		}
-		if sorts != 1 || seen[e.kind] || e.takesK() && !e.ranks() || e.resampled() != (e.pairs != nil) {
+		if sorts != 1 || seen[e.kind] || e.takesK() && !e.isRanking() || e.isResampled() != (e.pairs != nil) {
 			t.Errorf("%s: %d sorts, listed before: %v", e.kind, sorts, seen[e.kind])
 		}
 		seen[e.kind] = true
-		for _, form := range e.forms() {
+		for _, form := range e.nameForms() {
 			name := strings.NewReplacer("RATE", "0.1", "@K", "@7").Replace(form)
 			m, err := ParseMetric(name)
 			if err != nil || m.Kind != e.kind || m.String() != name {

@@ -11,57 +11,57 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 )
 
-// inFull is a distance of two rows in 400 bits.
-func inFull(x, y []float32, d rank.Distance) *big.Float {
-	var xx, yy, xy = wide(0), wide(0), wide(0)
+// exactDistance is a distance of two rows in 400 bits.
+func exactDistance(x, y []float32, d rank.Distance) *big.Float {
+	var xx, yy, xy = bigFloat(0), bigFloat(0), bigFloat(0)
 	for k, v := range x {
-		a, b := wide(float64(v)), wide(float64(y[k]))
-		xx.Add(xx, wide(0).Mul(a, a))
-		yy.Add(yy, wide(0).Mul(b, b))
-		xy.Add(xy, wide(0).Mul(a, b))
+		a, b := bigFloat(float64(v)), bigFloat(float64(y[k]))
+		xx.Add(xx, bigFloat(0).Mul(a, a))
+		yy.Add(yy, bigFloat(0).Mul(b, b))
+		xy.Add(xy, bigFloat(0).Mul(a, b))
 	}
 	switch d {
 	case rank.Dot:
 		return xy.Neg(xy)
 	case rank.Cosine:
-		return wide(0).Sub(wide(1), xy.Quo(xy, wide(0).Sqrt(xx.Mul(xx, yy))))
+		return bigFloat(0).Sub(bigFloat(1), xy.Quo(xy, bigFloat(0).Sqrt(xx.Mul(xx, yy))))
 	}
-	square := wide(0).Add(xx, yy)
+	square := bigFloat(0).Add(xx, yy)
 	return square.Sqrt(square.Sub(square, xy.Add(xy, xy)))
 }
 
-func wide(v float64) *big.Float { return new(big.Float).SetPrec(400).SetFloat64(v) }
+func bigFloat(v float64) *big.Float { return new(big.Float).SetPrec(400).SetFloat64(v) }
 
-// dPrimeInFull is d' of all pairs with every sum in 400 bits.
-func dPrimeInFull(s Set, d rank.Distance) float64 {
+// exactDPrime is d' of all pairs with every sum in 400 bits.
+func exactDPrime(s Set, d rank.Distance) float64 {
 	var n [2]float64
-	sum, squares := [2]*big.Float{wide(0), wide(0)}, [2]*big.Float{wide(0), wide(0)}
+	sum, squares := [2]*big.Float{bigFloat(0), bigFloat(0)}, [2]*big.Float{bigFloat(0), bigFloat(0)}
 	for i := range s.X.Rows {
 		for j := range i {
 			kind := 0
 			if s.Labels[0][i] != s.Labels[0][j] {
 				kind = 1
 			}
-			v := inFull(s.X.Row(i), s.X.Row(j), d)
+			v := exactDistance(s.X.Row(i), s.X.Row(j), d)
 			n[kind]++
 			sum[kind].Add(sum[kind], v)
-			squares[kind].Add(squares[kind], wide(0).Mul(v, v))
+			squares[kind].Add(squares[kind], bigFloat(0).Mul(v, v))
 		}
 	}
-	variance := wide(0)
+	variance := bigFloat(0)
 	for kind := range sum {
-		mean := sum[kind].Quo(sum[kind], wide(n[kind]))
-		v := squares[kind].Quo(squares[kind], wide(n[kind]))
-		variance.Add(variance, v.Sub(v, wide(0).Mul(mean, mean)))
+		mean := sum[kind].Quo(sum[kind], bigFloat(n[kind]))
+		v := squares[kind].Quo(squares[kind], bigFloat(n[kind]))
+		variance.Add(variance, v.Sub(v, bigFloat(0).Mul(mean, mean)))
 	}
-	apart, _ := wide(0).Sub(sum[1], sum[0]).Float64()
+	apart, _ := bigFloat(0).Sub(sum[1], sum[0]).Float64()
 	both, _ := variance.Float64()
 	return apart / math.Sqrt(both/2)
 }
 
-// offset draws rows of four classes that lie far from the origin together.
-func offset(by float32) Set {
-	s := random(rand.New(rand.NewPCG(41, 42)), 60, 5, 4, false)
+// offsetSet draws rows of four classes that lie far from the origin together.
+func offsetSet(by float32) Set {
+	s := randomSet(rand.New(rand.NewPCG(41, 42)), 60, 5, 4, false)
 	for i := range s.X.Data {
 		s.X.Data[i] += by
 	}
@@ -71,14 +71,14 @@ func offset(by float32) Set {
 // Rows that lie far from the origin lose no d' to rounding, nor do its resamples.
 func TestDPrimeFarFromTheOrigin(t *testing.T) {
 	for _, by := range []float32{0, 100, 1e6} {
-		s := offset(by)
+		s := offsetSet(by)
 		for _, d := range []rank.Distance{rank.Euclidean, rank.Cosine, rank.Dot} {
 			opt := CompareOptions{Distance: d}
 			c, err := ComparePairs(context.Background(), s, nil, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := dPrimeInFull(s, d)
+			want := exactDPrime(s, d)
 			if got := c.DPrime(); !(math.Abs(got-want) <= 1e-5) {
 				t.Errorf("%v, offset %g: d' is %v, want %v", d, by, got, want)
 			}
@@ -98,7 +98,7 @@ func TestDPrimeFarFromTheOrigin(t *testing.T) {
 // A threshold that is printed accepts what the threshold that was found accepts, by products
 // that are all nearly the same too.
 func TestThresholdsFarFromTheOrigin(t *testing.T) {
-	s := offset(1e6)
+	s := offsetSet(1e6)
 	c, err := ComparePairs(context.Background(), s, nil, CompareOptions{Distance: rank.Dot})
 	if err != nil {
 		t.Fatal(err)
@@ -112,12 +112,12 @@ func TestThresholdsFarFromTheOrigin(t *testing.T) {
 		}
 		return n
 	}
-	for _, r := range slices.Concat(c.Curve(200), []Rates{c.AtFMR(0.01), c.AtFMR(0.3)}) {
+	for _, r := range slices.Concat(c.Curve(200), []Rates{c.RatesAtFMR(0.01), c.RatesAtFMR(0.3)}) {
 		g, i := within(genuine, r.Threshold), within(impostor, r.Threshold)
-		if again := c.At(r.Threshold); again.FMR != r.FMR || again.FNMR != r.FNMR {
+		if again := c.RatesAt(r.Threshold); again.FMR != r.FMR || again.FNMR != r.FNMR {
 			t.Errorf("at %v: %+v, then %+v", r.Threshold, r, again)
 		}
-		if r.FMR != share(i, c.Impostor()) || r.FNMR != share(c.Genuine()-g, c.Genuine()) {
+		if r.FMR != ratio(i, c.Impostor()) || r.FNMR != ratio(c.Genuine()-g, c.Genuine()) {
 			t.Errorf("%+v, but %d impostor and %d genuine pairs are within", r, i, g)
 		}
 	}

@@ -14,15 +14,15 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// Open holds the distances at which probes find items in a gallery that may lack their class: open-set
+// OpenSet holds the distances at which probes find items in a gallery that may lack their class: open-set
 // identification. There is at least one probe with a mate and one without. Open does not change, so it is
 // safe for concurrent use.
-type Open struct {
-	ruler
+type OpenSet struct {
+	keyScale
 	// All lists are ordered by increasing key.
 	unmated []probe // the nearest item of each probe without a mate
 	mate    []probe // the nearest mate of each mated probe
-	right   []probe // the nearest item of each mated probe whose nearest item is a mate
+	rank1   []probe // the nearest item of each mated probe whose nearest item is a mate
 }
 
 // probe is the distance at which a probe finds an item, and the probe's label.
@@ -31,8 +31,8 @@ type probe struct {
 	label int64
 }
 
-// OpenRates are the rates at a threshold.
-type OpenRates struct {
+// OpenSetRates are the rates at a threshold.
+type OpenSetRates struct {
 	// Threshold is the largest distance at which an item is found.
 	Threshold float64
 	// FPIR is the share of probes without a mate that find any item.
@@ -57,8 +57,8 @@ var (
 //
 // It returns the errors of ComparePairs, but ErrNoUnmated and ErrNoMated in place of ErrNoGenuine and
 // ErrNoImpostor.
-func Identify(ctx context.Context, probes Set, gallery *Set, opt CompareOptions) (*Open, error) {
-	p, err := newProduct(probes, gallery, opt) // checks
+func Identify(ctx context.Context, probes Set, gallery *Set, opt CompareOptions) (*OpenSet, error) {
+	p, err := newPairProduct(probes, gallery, opt) // checks
 	if err != nil {
 		return nil, err
 	}
@@ -66,19 +66,19 @@ func Identify(ctx context.Context, probes Set, gallery *Set, opt CompareOptions)
 	if err != nil {
 		return nil, err
 	}
-	o := &Open{ruler: p.ruler}
+	o := &OpenSet{keyScale: p.keyScale}
 	for i, l := range looked {
 		y := p.labels[i]
 		switch {
-		case !l.mated:
+		case !l.hasMate:
 			o.unmated = append(o.unmated, probe{l.nearest, y})
 			continue
-		case l.right:
-			o.right = append(o.right, probe{l.nearest, y})
+		case l.isRank1:
+			o.rank1 = append(o.rank1, probe{l.nearest, y})
 		}
 		o.mate = append(o.mate, probe{l.mate, y})
 	}
-	for _, found := range [...][]probe{o.unmated, o.mate, o.right} {
+	for _, found := range [...][]probe{o.unmated, o.mate, o.rank1} {
 		slices.SortFunc(found, func(a, b probe) int {
 			return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.label, b.label))
 		})
@@ -92,41 +92,41 @@ func Identify(ctx context.Context, probes Set, gallery *Set, opt CompareOptions)
 	return o, nil
 }
 
-// lookup is the result of searching a probe.
-type lookup struct {
-	nearest, mate key
-	mated, right  bool // right: the nearest is a mate
+// probeResult is the result of searching a probe.
+type probeResult struct {
+	nearest, mate    key
+	hasMate, isRank1 bool // right: the nearest is a mate
 }
 
-func (p *product) lookUp(ctx context.Context, probes Set, gallery *Set, opt CompareOptions) ([]lookup, error) {
+func (p *pairProduct) lookUp(ctx context.Context, probes Set, gallery *Set, opt CompareOptions) ([]probeResult, error) {
 	var x *matrix.Dense
 	if gallery != nil {
 		x = gallery.X
-		if (exact.Self{Item: opt.Self}).MinOthers(x.Rows) == 0 {
+		if (exact.Self{Item: opt.SelfRows}).MinOthers(x.Rows) == 0 {
 			return nil, ErrNoMated
 		}
 	} else if probes.X.Rows == 1 {
 		return nil, ErrNoMated
 	}
-	nb, err := rank.Nearest(ctx, probes.X, x, 1, rank.Options{Distance: opt.Distance, Self: opt.Self,
+	nb, err := rank.Nearest(ctx, probes.X, x, 1, rank.RankOptions{Distance: opt.Distance, SelfRows: opt.SelfRows,
 		Progress: opt.Progress})
 	if err != nil {
 		return nil, err
 	}
-	out := make([]lookup, len(p.rows))
+	out := make([]probeResult, len(p.rows))
 	err = par.ForContext(ctx, len(out), 16, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
 			i := int(p.rows[r])
 			l := &out[i]
 			first := int(nb.Row[i])
-			l.nearest = p.up(p.distance(i, first))
-			l.right = p.against[first] == p.labels[i]
+			l.nearest = p.roundUp(p.distance(i, first))
+			l.isRank1 = p.galleryLabels[first] == p.labels[i]
 			for k, j := range p.cols[p.genuine[r][0]:p.genuine[r][1]] {
-				if p.same && int(j) == i || p.self != nil && p.self[i] == p.genuine[r][0]+int32(k) {
+				if p.isSymmetric && int(j) == i || p.selfPlace != nil && p.selfPlace[i] == p.genuine[r][0]+int32(k) {
 					continue
 				}
-				if k := p.up(p.distance(i, int(j))); !l.mated || k < l.mate {
-					l.mated, l.mate = true, k
+				if k := p.roundUp(p.distance(i, int(j))); !l.hasMate || k < l.mate {
+					l.hasMate, l.mate = true, k
 				}
 			}
 		}
@@ -137,25 +137,27 @@ func (p *product) lookUp(ctx context.Context, probes Set, gallery *Set, opt Comp
 	return out, nil
 }
 
-// Mated returns the number of probes with a mate in the gallery.
-func (o *Open) Mated() int { return len(o.mate) }
+// NumMated returns the number of probes with a mate in the gallery.
+func (o *OpenSet) NumMated() int { return len(o.mate) }
 
-// Unmated returns the number of probes whose class the gallery lacks.
-func (o *Open) Unmated() int { return len(o.unmated) }
+// NumUnmated returns the number of probes whose class the gallery lacks.
+func (o *OpenSet) NumUnmated() int { return len(o.unmated) }
 
 // Rank1 returns the share of mated probes whose nearest item is a mate at any distance. It is DIR at a
 // threshold that accepts all.
-func (o *Open) Rank1() float64 { return float64(len(o.right)) / float64(len(o.mate)) }
+func (o *OpenSet) Rank1() float64 { return float64(len(o.rank1)) / float64(len(o.mate)) }
 
-// At returns the rates of a threshold, which is lowered to a number of 20 significant
+// RatesAt returns the rates of a threshold, which is lowered to a number of 20 significant
 // bits. NaN finds nothing.
-func (o *Open) At(threshold float64) OpenRates { return o.rates(o.down(number(threshold))) }
+func (o *OpenSet) RatesAt(threshold float64) OpenSetRates {
+	return o.rates(o.roundDown(comparableThreshold(threshold)))
+}
 
-// AtFPIR returns the rates of the largest threshold whose FPIR on these probes is at most fpir. As in
-// AtFMR, ties are accepted or rejected together, so FPIR is never above fpir. With fpir below
+// RatesAtFPIR returns the rates of the largest threshold whose FPIR on these probes is at most fpir. As in
+// RatesAtFMR, ties are accepted or rejected together, so FPIR is never above fpir. With fpir below
 // 1 / Unmated() no probe without a mate finds an item.
-func (o *Open) AtFPIR(fpir float64) OpenRates {
-	n := int(allowed(fpir, int64(len(o.unmated))))
+func (o *OpenSet) RatesAtFPIR(fpir float64) OpenSetRates {
+	n := int(maxCount(fpir, int64(len(o.unmated))))
 	if n == len(o.unmated) {
 		last := o.unmated[n-1].key
 		return o.rates(max(last, o.mate[len(o.mate)-1].key)) // the nearest mate is never nearer than the nearest item
@@ -163,11 +165,11 @@ func (o *Open) AtFPIR(fpir float64) OpenRates {
 	return o.rates(o.unmated[n].key - 1)
 }
 
-func (o *Open) rates(k key) OpenRates {
+func (o *OpenSet) rates(k key) OpenSetRates {
 	within := func(found []probe) int64 {
 		return int64(sort.Search(len(found), func(i int) bool { return found[i].key > k }))
 	}
 	mated := int64(len(o.mate))
-	return OpenRates{Threshold: o.value(k), FPIR: share(within(o.unmated), int64(len(o.unmated))),
-		FNIR: share(mated-within(o.mate), mated), DIR: share(within(o.right), mated)}
+	return OpenSetRates{Threshold: o.value(k), FPIR: ratio(within(o.unmated), int64(len(o.unmated))),
+		FNIR: ratio(mated-within(o.mate), mated), DIR: ratio(within(o.rank1), mated)}
 }

@@ -16,7 +16,7 @@ import (
 // metric. As many classes of probes as there are are drawn with replacement. The gallery, and what each
 // probe finds in it, stay the same. The threshold is chosen again in each resample. Resample k draws
 // from stream k of the seed. A draw without mated or without unmated probes is repeated.
-func (o *Open) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([][]float64, error) {
+func (o *OpenSet) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([][]float64, error) {
 	classOf := func(found []probe) (labels []int64) {
 		for _, p := range found {
 			labels = append(labels, p.label)
@@ -33,7 +33,7 @@ func (o *Open) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([][
 		}
 		return out
 	}
-	d := openDraw{o: o, unmated: at(o.unmated), mate: at(o.mate), right: at(o.right)}
+	d := openSetResample{o: o, unmated: at(o.unmated), mate: at(o.mate), right: at(o.rank1)}
 	out := make([][]float64, len(metrics))
 	for s := range out {
 		out[s] = make([]float64, b.Resamples)
@@ -44,18 +44,18 @@ func (o *Open) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([][
 		for r := lo; r < hi; r++ {
 			rng := rand.New(rand.NewPCG(b.Seed, uint64(r)+1))
 			drawn := false
-			for try := 0; try < tries && !drawn; try++ {
+			for try := 0; try < maxRedraws && !drawn; try++ {
 				clear(times)
 				for range times {
 					times[rng.IntN(len(times))]++
 				}
-				drawn = weigh(d.unmated, times) > 0 && weigh(d.mate, times) > 0
+				drawn = countDrawn(d.unmated, times) > 0 && countDrawn(d.mate, times) > 0
 			}
 			if !drawn {
 				failed.Store(true)
 				return
 			}
-			var rates OpenRates
+			var rates OpenSetRates
 			for s, m := range metrics {
 				if s == 0 || m.Rate != metrics[s-1].Rate {
 					rates = d.rates(m.Rate, times)
@@ -74,13 +74,13 @@ func (o *Open) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([][
 	return out, nil
 }
 
-// openDraw holds the number of the class of each probe of an Open.
-type openDraw struct {
-	o                    *Open
+// openSetResample holds the number of the class of each probe of an Open.
+type openSetResample struct {
+	o                    *OpenSet
 	unmated, mate, right []int
 }
 
-func weigh(classes []int, times []int64) (n int64) {
+func countDrawn(classes []int, times []int64) (n int64) {
 	for _, c := range classes {
 		n += times[c]
 	}
@@ -88,8 +88,8 @@ func weigh(classes []int, times []int64) (n int64) {
 }
 
 // rates returns FNIR and DIR of the probes. Each probe counts as often as its class was drawn.
-func (d *openDraw) rates(fpir float64, times []int64) OpenRates {
-	left := allowed(fpir, weigh(d.unmated, times))
+func (d *openSetResample) rates(fpir float64, times []int64) OpenSetRates {
+	left := maxCount(fpir, countDrawn(d.unmated, times))
 	limit := key(math.MaxInt32)
 	for i, p := range d.o.unmated {
 		if left -= times[d.unmated[i]]; left < 0 {
@@ -106,6 +106,6 @@ func (d *openDraw) rates(fpir float64, times []int64) OpenRates {
 		}
 		return n
 	}
-	mated := weigh(d.mate, times)
-	return OpenRates{FNIR: share(mated-within(d.o.mate, d.mate), mated), DIR: share(within(d.o.right, d.right), mated)}
+	mated := countDrawn(d.mate, times)
+	return OpenSetRates{FNIR: ratio(mated-within(d.o.mate, d.mate), mated), DIR: ratio(within(d.o.rank1, d.right), mated)}
 }

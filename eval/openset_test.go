@@ -11,25 +11,25 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 )
 
-// found is what a probe finds by a loop in float64.
-type found struct {
+// probeByLoop is what a probe finds by a loop in float64.
+type probeByLoop struct {
 	label         int64
 	nearest, mate float64
 	mated, right  bool
 }
 
-func look(q Set, gallery *Set, d rank.Distance) (out []found) {
+func lookUpByLoop(q Set, gallery *Set, d rank.Distance) (out []probeByLoop) {
 	g := q
 	if gallery != nil {
 		g = *gallery
 	}
 	for i := range q.X.Rows {
-		f := found{label: q.Labels[0][i], nearest: math.Inf(1), mate: math.Inf(1)}
+		f := probeByLoop{label: q.Labels[0][i], nearest: math.Inf(1), mate: math.Inf(1)}
 		for j := range g.X.Rows {
 			if gallery == nil && i == j {
 				continue
 			}
-			v, same := plain(q.X.Row(i), g.X.Row(j), d), q.Labels[0][i] == g.Labels[0][j]
+			v, same := plainDistance(q.X.Row(i), g.X.Row(j), d), q.Labels[0][i] == g.Labels[0][j]
 			if v < f.nearest {
 				f.nearest, f.right = v, same
 			}
@@ -50,10 +50,10 @@ func TestIdentifyIsThePlainLoop(t *testing.T) {
 		d             rank.Distance
 	}{{false, true, rank.Euclidean}, {true, true, rank.Euclidean}, {false, false, rank.Euclidean},
 		{false, true, rank.Cosine}, {true, true, rank.Dot}} {
-		q := random(rng, 200, 6, 12, c.ties)
+		q := randomSet(rng, 200, 6, 12, c.ties)
 		var g *Set
 		if c.gallery {
-			s := random(rng, 90, 6, 7, c.ties)
+			s := randomSet(rng, 90, 6, 7, c.ties)
 			g = &s
 		} else { // some are the only ones of their class
 			for i := range 30 {
@@ -64,7 +64,7 @@ func TestIdentifyIsThePlainLoop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := look(q, g, c.d)
+		all := lookUpByLoop(q, g, c.d)
 		mated, right := 0, 0
 		for _, f := range all {
 			if f.mated {
@@ -74,13 +74,13 @@ func TestIdentifyIsThePlainLoop(t *testing.T) {
 				}
 			}
 		}
-		if o.Mated() != mated || o.Unmated() != len(all)-mated || o.Rank1() != float64(right)/float64(mated) {
-			t.Fatalf("%+v: %d mated, %d not, rank 1 %v; the loop has %d, %d, %d", c, o.Mated(), o.Unmated(), o.Rank1(),
+		if o.NumMated() != mated || o.NumUnmated() != len(all)-mated || o.Rank1() != float64(right)/float64(mated) {
+			t.Fatalf("%+v: %d mated, %d not, rank 1 %v; the loop has %d, %d, %d", c, o.NumMated(), o.NumUnmated(), o.Rank1(),
 				mated, len(all)-mated, right)
 		}
 		for _, fpir := range []float64{0, 0.01, 0.05, 0.3, 0.5, 0.99, 1} {
-			r := o.AtFPIR(fpir)
-			var want OpenRates
+			r := o.RatesAtFPIR(fpir)
+			var want OpenSetRates
 			missed := 0
 			for _, f := range all {
 				switch {
@@ -93,19 +93,19 @@ func TestIdentifyIsThePlainLoop(t *testing.T) {
 					want.DIR++
 				}
 			}
-			want = OpenRates{r.Threshold, want.FPIR / float64(o.Unmated()), float64(missed) / float64(mated),
+			want = OpenSetRates{r.Threshold, want.FPIR / float64(o.NumUnmated()), float64(missed) / float64(mated),
 				want.DIR / float64(mated)}
 			if r != want || r.FPIR > fpir {
 				t.Errorf("%+v at %g: %+v, the loop has %+v", c, fpir, r, want)
 			}
-			if next := o.At((up(r.Threshold) + 1).value()); fpir < 1 && next.FPIR <= fpir {
+			if next := o.RatesAt((roundUp(r.Threshold) + 1).value()); fpir < 1 && next.FPIR <= fpir {
 				t.Errorf("%+v at %g: the threshold could be %v", c, fpir, next.Threshold)
 			}
 			if 1-r.FNIR < r.DIR-1e-12 {
 				t.Errorf("%+v at %g: FNIR %v and DIR %v", c, fpir, r.FNIR, r.DIR)
 			}
 		}
-		if r := o.AtFPIR(1); r.FPIR != 1 || r.FNIR != 0 || r.DIR != o.Rank1() {
+		if r := o.RatesAtFPIR(1); r.FPIR != 1 || r.FNIR != 0 || r.DIR != o.Rank1() {
 			t.Errorf("%+v: all accepted is %+v", c, r)
 		}
 	}
@@ -114,7 +114,7 @@ func TestIdentifyIsThePlainLoop(t *testing.T) {
 // TestOpenResampleIsTheLoop: a class that is drawn twice counts twice.
 func TestOpenResampleIsTheLoop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 24))
-	q, g := random(rng, 150, 3, 12, false), random(rng, 60, 3, 6, false)
+	q, g := randomSet(rng, 150, 3, 12, false), randomSet(rng, 60, 3, 6, false)
 	o, err := Identify(context.Background(), q, &g, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -126,33 +126,33 @@ func TestOpenResampleIsTheLoop(t *testing.T) {
 	}
 	classes := slices.Sorted(slices.Values(q.Labels[0]))
 	classes = slices.Compact(classes)
-	all := look(q, &g, 0)
+	all := lookUpByLoop(q, &g, 0)
 	for r := range 30 {
 		draw := rand.New(rand.NewPCG(3, uint64(r)+1))
 		times := map[int64]int{}
 		for range classes {
 			times[classes[draw.IntN(len(classes))]]++
 		}
-		var drawn []found
+		var drawn []probeByLoop
 		for _, f := range all {
-			drawn = append(drawn, slices.Repeat([]found{f}, times[f.label])...)
+			drawn = append(drawn, slices.Repeat([]probeByLoop{f}, times[f.label])...)
 		}
-		var again Open
+		var again OpenSet
 		for _, f := range drawn {
 			if !f.mated {
-				again.unmated = append(again.unmated, probe{up(f.nearest), 0})
+				again.unmated = append(again.unmated, probe{roundUp(f.nearest), 0})
 				continue
 			}
-			again.mate = append(again.mate, probe{up(f.mate), 0})
+			again.mate = append(again.mate, probe{roundUp(f.mate), 0})
 			if f.right {
-				again.right = append(again.right, probe{up(f.nearest), 0})
+				again.rank1 = append(again.rank1, probe{roundUp(f.nearest), 0})
 			}
 		}
-		for _, l := range [][]probe{again.unmated, again.mate, again.right} {
+		for _, l := range [][]probe{again.unmated, again.mate, again.rank1} {
 			slices.SortFunc(l, func(a, b probe) int { return int(a.key) - int(b.key) })
 		}
 		for s, score := range scores {
-			if want := score.Kind.measure().probes(again.AtFPIR(score.Rate)); math.Abs(got[s][r]-want) > 1e-12 {
+			if want := score.Kind.measure().probes(again.RatesAtFPIR(score.Rate)); math.Abs(got[s][r]-want) > 1e-12 {
 				t.Errorf("resample %d, score %d: %v, the loop has %v", r, s, got[s][r], want)
 			}
 		}

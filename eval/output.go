@@ -20,7 +20,7 @@ type jsonReport struct {
 	Metrics     map[string]float64    `json:"metrics"`
 	Queries     int                   `json:"queries"`
 	Excluded    int                   `json:"excluded"`
-	Itself      int                   `json:"itself,omitempty"` // queries that are also items of the gallery
+	SelfQueries int                   `json:"itself,omitempty"` // queries that are also items of the gallery
 	Classes     int                   `json:"classes"`
 	Distance    string                `json:"distance"`
 	Intervals   map[string]jsonBounds `json:"intervals,omitempty"`
@@ -104,17 +104,17 @@ type jsonClustering struct {
 func (rep Report) MarshalJSON() ([]byte, error) {
 	first := jsonColumn{Metrics: map[string]float64{}}
 	if len(rep.Columns) > 0 {
-		first = rep.Columns[0].json()
+		first = rep.Columns[0].toJSON()
 	}
 	doc := jsonReport{
-		Metrics: first.Metrics, Queries: first.Queries, Excluded: first.Excluded, Itself: rep.Itself,
+		Metrics: first.Metrics, Queries: first.Queries, Excluded: first.Excluded, SelfQueries: rep.SelfQueries,
 		Classes: first.Classes, Intervals: first.Intervals, Decisions: first.Decisions, PerClass: first.PerClass,
 		Worst: first.Worst, Distance: rep.Distance.String(), Notes: rep.Notes,
 	}
 	if len(rep.Columns) > 1 {
 		doc.Columns = make(map[string]jsonColumn)
 		for _, c := range rep.Columns {
-			doc.Columns[c.Name] = c.json()
+			doc.Columns[c.Name] = c.toJSON()
 		}
 	}
 	for _, c := range rep.Clusterings {
@@ -123,7 +123,7 @@ func (rep Report) MarshalJSON() ([]byte, error) {
 	return json.Marshal(doc)
 }
 
-func (c *Column) json() jsonColumn {
+func (c *Column) toJSON() jsonColumn {
 	j := jsonColumn{Metrics: make(map[string]float64, len(c.Values)), Queries: c.Queries, Excluded: c.Excluded,
 		Classes: c.Classes}
 	for _, v := range c.Values {
@@ -132,7 +132,7 @@ func (c *Column) json() jsonColumn {
 			if j.Intervals == nil {
 				j.Intervals = make(map[string]jsonBounds)
 			}
-			b := jsonBounds{Confidence: v.ByClass.Confidence, Resamples: v.resamples(),
+			b := jsonBounds{Confidence: v.ByClass.Confidence, Resamples: v.numResamples(),
 				ByClass: [2]float64{v.ByClass.Low, v.ByClass.High}}
 			if v.ByQuery != nil {
 				b.ByQuery = &[2]float64{v.ByQuery.Low, v.ByQuery.High}
@@ -140,31 +140,31 @@ func (c *Column) json() jsonColumn {
 			j.Intervals[v.Metric.String()] = b
 		}
 	}
-	j.Decisions = c.decisions()
+	j.Decisions = c.jsonDecisions()
 	for _, k := range c.PerClass {
-		j.PerClass = append(j.PerClass, jsonClass{k.Label, c.Names[k.Label], k.Queries, c.named(k.Values)})
+		j.PerClass = append(j.PerClass, jsonClass{k.Label, c.Names[k.Label], k.Queries, c.byMetricName(k.Values)})
 	}
 	for _, q := range c.Worst {
 		j.Worst = append(j.Worst,
-			jsonQuery{q.Index, q.File, q.Label, q.R, q.First, c.named(q.Values), q.Neighbours, q.NeighbourLabels,
+			jsonQuery{q.Index, q.File, q.Label, q.Positives, q.FirstRank, c.byMetricName(q.Values), q.Neighbours, q.NeighbourLabels,
 				q.NeighbourFiles})
 	}
 	return j
 }
 
-// decisions returns the thresholds of decisions and the numbers of pairs and probes, or nil without
+// jsonDecisions returns the thresholds of decisions and the numbers of pairs and probes, or nil without
 // decisions.
-func (c *Column) decisions() *jsonDecisions {
-	if c.Pairs == nil && c.Open == nil {
+func (c *Column) jsonDecisions() *jsonDecisions {
+	if c.Pairs == nil && c.OpenSet == nil {
 		return nil
 	}
 	j := &jsonDecisions{Thresholds: make(map[string]jsonThreshold)}
 	if c.Pairs != nil {
 		j.Genuine, j.Impostor = c.Pairs.Genuine(), c.Pairs.Impostor()
 	}
-	if c.Open != nil {
-		rank1 := c.Open.Rank1()
-		j.Mated, j.Unmated, j.Rank1 = c.Open.Mated(), c.Open.Unmated(), &rank1
+	if c.OpenSet != nil {
+		rank1 := c.OpenSet.Rank1()
+		j.Mated, j.Unmated, j.Rank1 = c.OpenSet.NumMated(), c.OpenSet.NumUnmated(), &rank1
 	}
 	for _, v := range c.Values {
 		if v.Decision != nil {
@@ -178,8 +178,8 @@ func (c *Column) decisions() *jsonDecisions {
 	return j
 }
 
-// named maps the names of the column's retrieval measures, which come first, to values.
-func (c *Column) named(values []float64) map[string]float64 {
+// byMetricName maps the names of the column's retrieval measures, which come first, to values.
+func (c *Column) byMetricName(values []float64) map[string]float64 {
 	m := make(map[string]float64, len(values))
 	for i, v := range values {
 		m[c.Values[i].Metric.String()] = v
@@ -269,16 +269,16 @@ func (rep *Report) WriteCSV(w io.Writer) error {
 		"class_high", "threshold", "rate"}}
 	for _, c := range rep.Columns {
 		for _, v := range c.Values {
-			row := []string{v.Metric.String(), c.Name, exactly(v.Value), strconv.Itoa(c.Queries),
+			row := []string{v.Metric.String(), c.Name, formatExact(v.Value), strconv.Itoa(c.Queries),
 				strconv.Itoa(c.Excluded), "", "", "", "", "", ""}
 			if v.ByQuery != nil {
-				copy(row[5:], []string{exactly(v.ByQuery.Low), exactly(v.ByQuery.High)})
+				copy(row[5:], []string{formatExact(v.ByQuery.Low), formatExact(v.ByQuery.High)})
 			}
 			if v.ByClass != nil {
-				copy(row[7:], []string{exactly(v.ByClass.Low), exactly(v.ByClass.High)})
+				copy(row[7:], []string{formatExact(v.ByClass.Low), formatExact(v.ByClass.High)})
 			}
 			if v.Decision != nil {
-				copy(row[9:], []string{v.Decision.Text(-1), exactly(v.Decision.Rate)})
+				copy(row[9:], []string{v.Decision.Text(-1), formatExact(v.Decision.Rate)})
 			}
 			rows = append(rows, row)
 		}
@@ -295,7 +295,7 @@ func (rep *Report) WriteClassesCSV(w io.Writer) error {
 			row, header := []string{c.Name, strconv.FormatInt(k.Label, 10), c.Names[k.Label], strconv.Itoa(k.Queries)},
 				[]string{"column", "label", "name", "queries"}
 			for m, v := range k.Values {
-				row, header = append(row, exactly(v)), append(header, c.Values[m].Metric.String())
+				row, header = append(row, formatExact(v)), append(header, c.Values[m].Metric.String())
 			}
 			if i == 0 && rows == nil {
 				rows = append(rows, header)
@@ -306,7 +306,7 @@ func (rep *Report) WriteClassesCSV(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-func exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+func formatExact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // table is a titled table whose first row is its header.
 type table struct {
@@ -316,13 +316,13 @@ type table struct {
 
 // tables returns the table of values and the other requested tables.
 func (rep *Report) tables() []table {
-	out := []table{{"", rep.rows()}}
+	out := []table{{"", rep.valueRows()}}
 	for i := range rep.Columns {
 		c := &rep.Columns[i]
-		if t := c.thresholds(); len(t.rows) > 1 {
+		if t := c.thresholdTable(); len(t.rows) > 1 {
 			out = append(out, t)
 		}
-		if t := c.intervals(); len(t.rows) > 1 {
+		if t := c.intervalTable(); len(t.rows) > 1 {
 			out = append(out, t)
 		}
 		if len(c.PerClass) > 0 {
@@ -335,8 +335,8 @@ func (rep *Report) tables() []table {
 	return out
 }
 
-// thresholds returns the table of the thresholds of decisions.
-func (c *Column) thresholds() table {
+// thresholdTable returns the table of the thresholds of decisions.
+func (c *Column) thresholdTable() table {
 	t := table{title: c.Name + ": thresholds", rows: [][]string{{"metric", "value", "threshold", "rate"}}}
 	for _, v := range c.Values {
 		if d := v.Decision; d != nil {
@@ -347,15 +347,15 @@ func (c *Column) thresholds() table {
 	return t
 }
 
-// resamples returns the number of resamples of its intervals.
-func (v *Value) resamples() int {
+// numResamples returns the number of resamples of its intervals.
+func (v *Value) numResamples() int {
 	if v.ByQuery != nil {
 		return v.ByQuery.Resamples
 	}
 	return v.ByClass.Resamples
 }
 
-func (c *Column) intervals() table {
+func (c *Column) intervalTable() table {
 	t := table{rows: [][]string{{"metric", "value", "by queries", "by classes"}}}
 	between := func(i *Interval) string {
 		if i == nil {
@@ -366,7 +366,7 @@ func (c *Column) intervals() table {
 	for _, v := range c.Values {
 		if v.ByClass != nil {
 			t.title = fmt.Sprintf("%s: %g%% intervals of %d resamples", c.Name, 100*v.ByClass.Confidence,
-				v.resamples())
+				v.numResamples())
 			t.rows = append(t.rows,
 				[]string{v.Metric.String(), fmt.Sprintf("%.4f", v.Value), between(v.ByQuery), between(v.ByClass)})
 		}
@@ -374,25 +374,25 @@ func (c *Column) intervals() table {
 	return t
 }
 
-func (c *Column) header(names ...string) []string {
-	for i := range c.PerQueryMetrics() {
+func (c *Column) headerRow(names ...string) []string {
+	for i := range c.NumPerQueryMetrics() {
 		names = append(names, c.Values[i].Metric.String())
 	}
 	return names
 }
 
-// PerQueryMetrics returns the number of retrieval measures, which come first in Values. Classes and
+// NumPerQueryMetrics returns the number of retrieval measures, which come first in Values. Classes and
 // queries have only values of these.
-func (c *Column) PerQueryMetrics() int {
+func (c *Column) NumPerQueryMetrics() int {
 	n := 0
-	for n < len(c.Values) && c.Values[n].Metric.retrieves() {
+	for n < len(c.Values) && c.Values[n].Metric.isRetrieval() {
 		n++
 	}
 	return n
 }
 
 func (c *Column) classTable() table {
-	t := table{title: c.Name + ": classes", rows: [][]string{c.header("class", "queries")}}
+	t := table{title: c.Name + ": classes", rows: [][]string{c.headerRow("class", "queries")}}
 	for _, k := range c.PerClass {
 		row := []string{c.className(k.Label), strconv.Itoa(k.Queries)}
 		for _, v := range k.Values {
@@ -407,10 +407,10 @@ func (c *Column) worstTable() table {
 	t := table{title: c.Name + ": worst queries",
 		rows: [][]string{{"query", "class", "positives", "first at rank", "nearest", "of class"}}}
 	for _, q := range c.Worst {
-		row := []string{cmp.Or(q.File, strconv.Itoa(q.Index)), c.className(q.Label), strconv.Itoa(q.R), "beyond", "",
+		row := []string{cmp.Or(q.File, strconv.Itoa(q.Index)), c.className(q.Label), strconv.Itoa(q.Positives), "beyond", "",
 			""}
-		if q.First > 0 {
-			row[3] = strconv.Itoa(q.First)
+		if q.FirstRank > 0 {
+			row[3] = strconv.Itoa(q.FirstRank)
 		}
 		if len(q.Neighbours) > 0 {
 			row[4], row[5] = strconv.Itoa(int(q.Neighbours[0])), c.className(q.NeighbourLabels[0])
@@ -423,8 +423,8 @@ func (c *Column) worstTable() table {
 	return t
 }
 
-// rows returns the table of values: a header, then a row for each metric.
-func (rep *Report) rows() [][]string {
+// valueRows returns the table of values: a header, then a row for each metric.
+func (rep *Report) valueRows() [][]string {
 	header := []string{"metric"}
 	for _, c := range rep.Columns {
 		header = append(header, c.Name)
@@ -464,7 +464,7 @@ func (rep *Report) remarks() []string {
 		lines = append(lines, fmt.Sprintf("k-means: K %d, start %s, seed %d, restarts %d, iterations %d, inertia %.6g",
 			c.K, c.Init, c.Seed, c.Restarts, c.Iterations, c.Inertia))
 	}
-	if rep.normalised() {
+	if rep.isNormalised() {
 		lines = append(lines,
 			"nmi and ami are normalised by the arithmetic mean of the entropies unless their name says geometric")
 	}
@@ -474,15 +474,15 @@ func (rep *Report) remarks() []string {
 			lines = append(lines, fmt.Sprintf("%s: %d genuine and %d impostor pairs; accepted is a distance up to the "+
 				"threshold", c.Name, c.Pairs.Genuine(), c.Pairs.Impostor()))
 		}
-		if c.Open != nil {
+		if c.OpenSet != nil {
 			lines = append(lines, fmt.Sprintf("%s: %d queries with a mate in the gallery (a share of %.4f have one "+
-				"nearest), %d without", c.Name, c.Open.Mated(), c.Open.Rank1(), c.Open.Unmated()))
+				"nearest), %d without", c.Name, c.OpenSet.NumMated(), c.OpenSet.Rank1(), c.OpenSet.NumUnmated()))
 		}
 	}
 	return append(lines, rep.Notes...)
 }
 
-func (rep *Report) normalised() bool {
+func (rep *Report) isNormalised() bool {
 	return len(rep.Columns) > 0 && slices.ContainsFunc(rep.Columns[0].Values, func(v Value) bool {
 		return v.Metric.Kind.measure().arithmetic
 	})

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// report has everything a report may have, with numbers that tell apart.
-func report() *Report {
+// fullReport has everything a report may have, with numbers that tell apart.
+func fullReport() *Report {
 	recall, mapr, nmi := Metric{Kind: Recall, K: 1}, Metric{Kind: MAPAtR}, Metric{Kind: NMI, Factor: 1}
 	between := func(lo, hi float64) *Interval { return &Interval{Low: lo, High: hi, Confidence: 0.9, Resamples: 40} }
 	return &Report{
@@ -23,9 +23,9 @@ func report() *Report {
 				},
 				PerClass: []Class{{7, 20, []float64{0.75, 0.5}}, {-8, 10, []float64{0.25, 0}}},
 				Worst: []Query{
-					{Index: 4, Label: 7, R: 3, First: 0, Values: []float64{0, 0}, Neighbours: []int32{9, 8},
+					{Index: 4, Label: 7, Positives: 3, FirstRank: 0, Values: []float64{0, 0}, Neighbours: []int32{9, 8},
 						NeighbourLabels: []int64{-8, 7}},
-					{Index: 5, Label: -8, R: 1, First: 1, Values: []float64{1, 1}},
+					{Index: 5, Label: -8, Positives: 1, FirstRank: 1, Values: []float64{1, 1}},
 				},
 			},
 			{
@@ -44,7 +44,7 @@ func report() *Report {
 // TestReportsWordForWord holds the forms of a report, which others read,
 // to their letters.
 func TestReportsWordForWord(t *testing.T) {
-	rep := report()
+	rep := fullReport()
 	var text, md, table, classes strings.Builder
 	for _, err := range []error{rep.WriteText(&text), rep.WriteMarkdown(&md), rep.WriteCSV(&table),
 		rep.WriteClassesCSV(&classes)} {
@@ -110,11 +110,11 @@ func TestReach(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if depth, first := reach(metrics, 9); depth != tc.depth || first != tc.first {
+		if depth, first := requiredDepth(metrics, 9); depth != tc.depth || first != tc.first {
 			t.Errorf("%s: to rank %d, first only %v; want %d, %v", tc.metrics, depth, first, tc.depth, tc.first)
 		}
 	}
-	if depth, _ := reach([]Metric{{Kind: MAPAtR}}, 0); depth != 1 {
+	if depth, _ := requiredDepth([]Metric{{Kind: MAPAtR}}, 0); depth != 1 {
 		t.Errorf("without positives: %d", depth)
 	}
 }
@@ -129,17 +129,17 @@ func TestInterval(t *testing.T) {
 	for _, tc := range []struct{ confidence, low, high float64 }{
 		{0.9, 10, 190}, {0.5, 50, 150}, {0.995, 0.5, 199.5}, {1, 0, 200},
 	} {
-		got := interval(append([]float64(nil), values...), tc.confidence)
-		near(t, "low", got.Low, tc.low)
-		near(t, "high", got.High, tc.high)
+		got := quantileInterval(append([]float64(nil), values...), tc.confidence)
+		requireNear(t, "low", got.Low, tc.low)
+		requireNear(t, "high", got.High, tc.high)
 		if got.Confidence != tc.confidence || got.Resamples != 201 {
 			t.Errorf("%+v", got)
 		}
 	}
-	if got := interval([]float64{3}, 0.95); got.Low != 3 || got.High != 3 {
+	if got := quantileInterval([]float64{3}, 0.95); got.Low != 3 || got.High != 3 {
 		t.Errorf("of one value: %+v", got)
 	}
-	if got := interval([]float64{5, 3}, 0.5); got.Low != 3.5 || got.High != 4.5 {
+	if got := quantileInterval([]float64{5, 3}, 0.5); got.Low != 3.5 || got.High != 4.5 {
 		t.Errorf("of two values: %+v", got)
 	}
 }

@@ -18,8 +18,8 @@ type CompareOptions struct {
 	Distance rank.Distance
 	// Column is the column of labels that defines the classes.
 	Column int
-	// Self has the row of a separate gallery that each query itself is, or -1: such a pair is not compared.
-	Self []int32
+	// SelfRows has the row of a separate gallery that each query itself is, or -1: such a pair is not compared.
+	SelfRows []int32
 	// Progress, if set, is called from time to time, from one goroutine at a time, with
 	// the share of the work done, 0 to 1.
 	Progress func(done float64)
@@ -35,41 +35,41 @@ type CompareOptions struct {
 // about 10 MB for each core, and up to 100 MB more if there are few enough pairs for an exact AUC. 1.8
 // billion pairs of 128 coordinates take minutes on one core.
 func ComparePairs(ctx context.Context, queries Set, gallery *Set, opt CompareOptions) (*Counts, error) {
-	p, err := newProduct(queries, gallery, opt)
+	p, err := newPairProduct(queries, gallery, opt)
 	if err != nil {
 		return nil, err
 	}
 	pairs := len(p.rows) * len(p.cols)
-	if p.same {
+	if p.isSymmetric {
 		pairs /= 2
 	}
 	few := pairs <= exactPairs
 	var mu sync.Mutex
-	var free []*kinds
-	err = p.run(ctx, opt, func(t *tile) {
+	var free []*pairHistograms
+	err = p.visitTiles(ctx, opt, func(t *tile) {
 		mu.Lock()
-		var k *kinds
+		var k *pairHistograms
 		if n := len(free); n > 0 {
 			k, free = free[n-1], free[:n-1]
 		} else {
-			k = &kinds{room: [2][]key{make([]key, 0, side*side), make([]key, 0, side*side)}}
+			k = &pairHistograms{buffers: [2][]key{make([]key, 0, tileSide*tileSide), make([]key, 0, tileSide*tileSide)}}
 		}
 		mu.Unlock()
-		k.room[0], k.room[1] = k.room[0][:0], k.room[1][:0]
-		t.each(func(i int, genuine bool, lo, hi int) {
+		k.buffers[0], k.buffers[1] = k.buffers[0][:0], k.buffers[1][:0]
+		t.visitRuns(func(i int, genuine bool, lo, hi int) {
 			kind := 0
 			if genuine {
 				kind = 1
 			}
 			for _, j := range p.cols[lo:hi] {
 				d := p.distance(i, int(j))
-				if k.room[kind] = append(k.room[kind], p.up(d)); few {
+				if k.buffers[kind] = append(k.buffers[kind], p.roundUp(d)); few {
 					k.distances[kind] = append(k.distances[kind], d-p.zero)
 				}
 			}
 		})
-		k.impostor.addAll(k.room[0])
-		k.genuine.addAll(k.room[1])
+		k.impostor.addAll(k.buffers[0])
+		k.genuine.addAll(k.buffers[1])
 		mu.Lock()
 		free = append(free, k)
 		mu.Unlock()
@@ -77,34 +77,34 @@ func ComparePairs(ctx context.Context, queries Set, gallery *Set, opt CompareOpt
 	if err != nil {
 		return nil, err
 	}
-	all := new(kinds)
+	all := new(pairHistograms)
 	for _, k := range free {
 		all.merge(k)
 	}
-	c := all.counts()
-	c.ruler = p.ruler
+	c := all.toCounts()
+	c.keyScale = p.keyScale
 	return c, c.check()
 }
 
-// product holds the pairs of rows and columns. Both are ordered by label, so that the genuine pairs of
+// pairProduct holds the pairs of rows and columns. Both are ordered by label, so that the genuine pairs of
 // a row are adjacent.
-type product struct {
-	ruler
-	distance        func(i, j int) float64
-	labels, against []int64 // labels of the queries and of the gallery
-	rows, cols      []int32
+type pairProduct struct {
+	keyScale
+	distance              func(i, j int) float64
+	labels, galleryLabels []int64 // labels of the queries and of the gallery
+	rows, cols            []int32
 	// genuine[r] is the range of cols with the label of rows[r].
-	genuine [][2]int32
-	same    bool // columns are the rows, and a row is paired only with later ones
-	// self is the place in cols of the item that each query is, or -1; nil without such items.
-	self []int32
+	genuine     [][2]int32
+	isSymmetric bool // columns are the rows, and a row is paired only with later ones
+	// selfPlace is the place in cols of the item that each query is, or -1; nil without such items.
+	selfPlace []int32
 }
 
-func newProduct(queries Set, gallery *Set, opt CompareOptions) (*product, error) {
+func newPairProduct(queries Set, gallery *Set, opt CompareOptions) (*pairProduct, error) {
 	if err := opt.Distance.Check(); err != nil {
 		return nil, err
 	}
-	if err := rank.Check(queries, gallery); err != nil {
+	if err := rank.CheckSets(queries, gallery); err != nil {
 		return nil, err
 	}
 	if opt.Column < 0 || opt.Column >= len(queries.Labels) {
@@ -113,18 +113,18 @@ func newProduct(queries Set, gallery *Set, opt CompareOptions) (*product, error)
 	g, same := queries, gallery == nil
 	if !same {
 		g = *gallery
-		if err := rank.CheckSelf(opt.Self, queries.X.Rows, g.X.Rows); err != nil {
+		if err := rank.CheckSelf(opt.SelfRows, queries.X.Rows, g.X.Rows); err != nil {
 			return nil, err
 		}
 	}
-	p := &product{ruler: rulerFor(queries.X, g.X, opt.Distance), distance: rank.Between(queries.X, g.X, opt.Distance),
-		labels: queries.Labels[opt.Column], against: g.Labels[opt.Column], same: same}
-	p.rows = byLabel(p.labels)
+	p := &pairProduct{keyScale: newKeyScale(queries.X, g.X, opt.Distance), distance: rank.DistanceFunc(queries.X, g.X, opt.Distance),
+		labels: queries.Labels[opt.Column], galleryLabels: g.Labels[opt.Column], isSymmetric: same}
+	p.rows = sortByLabel(p.labels)
 	p.cols = p.rows
 	if !same {
-		p.cols = byLabel(p.against)
+		p.cols = sortByLabel(p.galleryLabels)
 	}
-	p.placeSelf(opt.Self)
+	p.placeSelf(opt.SelfRows)
 	p.genuine = make([][2]int32, len(p.rows))
 	for r, i := range p.rows {
 		y := p.labels[i]
@@ -132,32 +132,32 @@ func newProduct(queries Set, gallery *Set, opt CompareOptions) (*product, error)
 			p.genuine[r] = p.genuine[r-1]
 			continue
 		}
-		lo := sort.Search(len(p.cols), func(c int) bool { return p.against[p.cols[c]] >= y })
-		n := sort.Search(len(p.cols)-lo, func(c int) bool { return p.against[p.cols[lo+c]] > y })
+		lo := sort.Search(len(p.cols), func(c int) bool { return p.galleryLabels[p.cols[c]] >= y })
+		n := sort.Search(len(p.cols)-lo, func(c int) bool { return p.galleryLabels[p.cols[lo+c]] > y })
 		p.genuine[r] = [2]int32{int32(lo), int32(lo + n)}
 	}
 	return p, nil
 }
 
 // placeSelf finds the places of the items that the queries are.
-func (p *product) placeSelf(rows []int32) {
-	if rows == nil || p.same {
+func (p *pairProduct) placeSelf(rows []int32) {
+	if rows == nil || p.isSymmetric {
 		return
 	}
 	place := make([]int32, len(p.cols))
 	for at, j := range p.cols {
 		place[j] = int32(at)
 	}
-	p.self = make([]int32, len(rows))
+	p.selfPlace = make([]int32, len(rows))
 	for i, j := range rows {
-		if p.self[i] = -1; j >= 0 {
-			p.self[i] = place[j]
+		if p.selfPlace[i] = -1; j >= 0 {
+			p.selfPlace[i] = place[j]
 		}
 	}
 }
 
-// byLabel returns the rows by increasing label, and rows of one label by their number.
-func byLabel(labels []int64) []int32 {
+// sortByLabel returns the rows by increasing label, and rows of one label by their number.
+func sortByLabel(labels []int64) []int32 {
 	rows := make([]int32, len(labels))
 	for i := range rows {
 		rows[i] = int32(i)
@@ -166,54 +166,54 @@ func byLabel(labels []int64) []int32 {
 	return rows
 }
 
-// side is the number of rows and of columns of a tile, so that the embeddings of both stay in the cache.
-const side = 256
+// tileSide is the number of rows and of columns of a tile, so that the embeddings of both stay in the cache.
+const tileSide = 256
 
 // tile holds the pairs of rows r0..r1-1 and columns c0..c1-1.
 type tile struct {
-	p              *product
+	p              *pairProduct
 	r0, r1, c0, c1 int
 }
 
-// run calls visit for all tiles, several at a time. Some tiles may have no pairs.
-func (p *product) run(ctx context.Context, opt CompareOptions, visit func(*tile)) error {
-	across := (len(p.cols) + side - 1) / side
-	down := (len(p.rows) + side - 1) / side
+// visitTiles calls visit for all tiles, several at a time. Some tiles may have no pairs.
+func (p *pairProduct) visitTiles(ctx context.Context, opt CompareOptions, visit func(*tile)) error {
+	across := (len(p.cols) + tileSide - 1) / tileSide
+	down := (len(p.rows) + tileSide - 1) / tileSide
 	for b := range down {
 		first := 0
-		if p.same {
+		if p.isSymmetric {
 			first = b
 		}
-		r0 := b * side
+		r0 := b * tileSide
 		err := par.ForContext(ctx, across-first, 1, func(lo, hi int) {
 			for c := first + lo; c < first+hi; c++ {
-				visit(&tile{p, r0, min(r0+side, len(p.rows)), c * side, min((c+1)*side, len(p.cols))})
+				visit(&tile{p, r0, min(r0+tileSide, len(p.rows)), c * tileSide, min((c+1)*tileSide, len(p.cols))})
 			}
 		})
 		if err != nil {
 			return fmt.Errorf("comparing %d rows with %d: %w", len(p.rows), len(p.cols), err)
 		}
 		if opt.Progress != nil {
-			opt.Progress(p.done(b+1, down))
+			opt.Progress(p.shareDone(b+1, down))
 		}
 	}
 	return nil
 }
 
-// done returns the share of the pairs in the first b of n bands of rows.
-func (p *product) done(b, n int) float64 {
+// shareDone returns the share of the pairs in the first b of n bands of rows.
+func (p *pairProduct) shareDone(b, n int) float64 {
 	f := float64(b) / float64(n)
-	if p.same {
+	if p.isSymmetric {
 		return f * (2 - f)
 	}
 	return f
 }
 
-// each calls f for the pairs of every row i in turn, with a range of p.cols of one kind.
-func (t *tile) each(f func(i int, genuine bool, lo, hi int)) {
+// visitRuns calls f for the pairs of every row i in turn, with a range of p.cols of one kind.
+func (t *tile) visitRuns(f func(i int, genuine bool, lo, hi int)) {
 	for r := t.r0; r < t.r1; r++ {
 		lo := t.c0
-		if t.p.same {
+		if t.p.isSymmetric {
 			lo = max(lo, r+1)
 		}
 		own := t.p.genuine[r]
@@ -221,8 +221,8 @@ func (t *tile) each(f func(i int, genuine bool, lo, hi int)) {
 		a := max(lo, min(int(own[0]), t.c1))
 		b := max(a, min(int(own[1]), t.c1))
 		for k, to := range [...]int{a, b, t.c1} {
-			if t.p.self != nil {
-				if self := int(t.p.self[i]); lo <= self && self < to {
+			if t.p.selfPlace != nil {
+				if self := int(t.p.selfPlace[i]); lo <= self && self < to {
 					if lo < self {
 						f(i, k == 1, lo, self)
 					}

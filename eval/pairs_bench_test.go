@@ -17,8 +17,8 @@ func BenchmarkCompare(b *testing.B) {
 	if os.Getenv("KINDRED_BENCH_FULL") != "" {
 		n = 60000
 	}
-	s := random(rand.New(rand.NewPCG(1, 1)), n, 128, n/20, false)
-	s.X = rank.Normalized(s.X)
+	s := randomSet(rand.New(rand.NewPCG(1, 1)), n, 128, n/20, false)
+	s.X = rank.NormalizeRows(s.X)
 	b.Run(fmt.Sprintf("%dx128", n), func(b *testing.B) {
 		for b.Loop() {
 			if _, err := ComparePairs(context.Background(), s, nil, CompareOptions{}); err != nil {

@@ -19,9 +19,9 @@ type Bootstrap struct {
 	Seed      uint64
 }
 
-// mostGroups is the largest number of units that are drawn. More identities are divided into this
+// maxGroups is the largest number of units that are drawn. More identities are divided into this
 // number of groups by the seed, and whole groups are drawn.
-const mostGroups = 256
+const maxGroups = 256
 
 // ResamplePairs returns metrics (FNMR, TAR, EER, AUC and DPrime) of resamples of the pairs that
 // ComparePairs counted, a list for each metric. Pairs are not independent, because a row is in many
@@ -39,26 +39,26 @@ const mostGroups = 256
 // with both kinds of pairs.
 func ResamplePairs(ctx context.Context, queries Set, gallery *Set, c *Counts, metrics []Metric, b Bootstrap,
 	opt CompareOptions) ([][]float64, error) {
-	p, err := newProduct(queries, gallery, opt)
+	p, err := newPairProduct(queries, gallery, opt)
 	if err != nil {
 		return nil, err
 	}
-	if err := resamplable(metrics); err != nil {
+	if err := checkResamplable(metrics); err != nil {
 		return nil, err
 	}
-	qGroups, gGroups, n := groupsOf(p.labels, p.against, b.Seed)
-	cells := newCells(c.levels(metrics), n)
-	err = p.run(ctx, opt, func(t *tile) {
+	qGroups, gGroups, n := assignGroups(p.labels, p.galleryLabels, b.Seed)
+	cells := newGroupCells(c.resamplingThresholds(metrics), n)
+	err = p.visitTiles(ctx, opt, func(t *tile) {
 		here := make([]int64, len(cells.levels)+1)
-		t.each(func(i int, genuine bool, lo, hi int) {
+		t.visitRuns(func(i int, genuine bool, lo, hi int) {
 			own := qGroups[i]
 			for lo < hi {
 				other := gGroups[p.cols[lo]]
 				end := lo
 				for ; end < hi && gGroups[p.cols[end]] == other; end++ {
-					here[cells.level(p.up(p.distance(i, int(p.cols[end]))))]++
+					here[cells.intervalOf(p.roundUp(p.distance(i, int(p.cols[end]))))]++
 				}
-				cells.take(own, other, genuine, here)
+				cells.addPairs(own, other, genuine, here)
 				lo = end
 			}
 		})
@@ -69,11 +69,11 @@ func ResamplePairs(ctx context.Context, queries Set, gallery *Set, c *Counts, me
 	return cells.resample(ctx, c, metrics, b)
 }
 
-// resamplable returns an error for metrics that are not computed from all pairs.
-func resamplable(metrics []Metric) error {
+// checkResamplable returns an error for metrics that are not computed from all pairs.
+func checkResamplable(metrics []Metric) error {
 	for _, m := range metrics {
-		if !m.Kind.measure().resampled() {
-			return fmt.Errorf("%s is not resampled here: want %s", m, kindsThat((*measure).resampled))
+		if !m.Kind.measure().isResampled() {
+			return fmt.Errorf("%s is not resampled here: want %s", m, joinKinds((*measure).isResampled))
 		}
 		if err := m.Check(); err != nil {
 			return err
@@ -82,12 +82,12 @@ func resamplable(metrics []Metric) error {
 	return nil
 }
 
-// groupsOf numbers the groups of two columns of labels. The labels of a group are drawn together.
-func groupsOf(a, b []int64, seed uint64) (ofA, ofB []int32, n int) {
+// assignGroups numbers the groups of two columns of labels. The labels of a group are drawn together.
+func assignGroups(a, b []int64, seed uint64) (ofA, ofB []int32, n int) {
 	classes := slices.Concat(a, b)
 	slices.Sort(classes)
 	classes = slices.Compact(classes)
-	n = min(len(classes), mostGroups)
+	n = min(len(classes), maxGroups)
 	unit := make([]int32, len(classes))
 	for i := range unit {
 		unit[i] = int32(i % n)
@@ -107,40 +107,40 @@ func groupsOf(a, b []int64, seed uint64) (ofA, ofB []int32, n int) {
 	return number(a), number(b), n
 }
 
-// shares is the number of quantiles of each kind of pairs, and of parts of the range of distances, that
+// numQuantiles is the number of quantiles of each kind of pairs, and of parts of the range of distances, that
 // resamples distinguish.
-const shares = 24
+const numQuantiles = 24
 
-// near returns thresholds for rates around the given one.
-func (c *Counts) near(fmr float64) (out []key) {
+// thresholdsNearFMR returns thresholds for rates around the given one.
+func (c *Counts) thresholdsNearFMR(fmr float64) (out []key) {
 	for e := -6; e <= 6; e++ {
-		out = append(out, c.up(c.AtFMR(fmr*math.Pow(2, float64(e)/2)).Threshold))
+		out = append(out, c.roundUp(c.RatesAtFMR(fmr*math.Pow(2, float64(e)/2)).Threshold))
 	}
 	return out
 }
 
-// evenly returns thresholds over the range of distances, for a measure that depends on distances and
+// evenThresholds returns thresholds over the range of distances, for a measure that depends on distances and
 // not only on their order.
-func (c *Counts) evenly(float64) (out []key) {
+func (c *Counts) evenThresholds(float64) (out []key) {
 	low, high := c.value(c.keys[0]), c.value(c.keys[len(c.keys)-1])
-	for i := range shares {
-		out = append(out, c.up(low+(high-low)*float64(i)/shares))
+	for i := range numQuantiles {
+		out = append(out, c.roundUp(low+(high-low)*float64(i)/numQuantiles))
 	}
 	return out
 }
 
-// levels returns the thresholds that resamples distinguish: those of the requested rates and of rates
+// resamplingThresholds returns the thresholds that resamples distinguish: those of the requested rates and of rates
 // around them, and quantiles of both kinds of pairs.
-func (c *Counts) levels(metrics []Metric) []key {
+func (c *Counts) resamplingThresholds(metrics []Metric) []key {
 	var out []key
 	for _, m := range metrics {
 		if levels := m.Kind.measure().levels; levels != nil {
 			out = append(out, levels(c, m.Rate)...)
 		}
 	}
-	for s := range shares {
+	for s := range numQuantiles {
 		for _, kind := range [...][]int64{c.genuine, c.impostor} {
-			n := kind[len(kind)-1] * int64(s) / shares
+			n := kind[len(kind)-1] * int64(s) / numQuantiles
 			out = append(out, c.keys[sort.Search(len(kind), func(i int) bool { return kind[i] > n })])
 		}
 	}
@@ -148,31 +148,31 @@ func (c *Counts) levels(metrics []Metric) []key {
 	return slices.Compact(out)
 }
 
-// cells counts the pairs of every two groups by the interval of their distance: up to the first level,
+// groupCells counts the pairs of every two groups by the interval of their distance: up to the first level,
 // above it and up to the second, and so on, and above the last.
-type cells struct {
+type groupCells struct {
 	levels   []key
 	groups   int
-	genuine  []int64 // [group][interval]
-	impostor []int64 // [couple of groups][interval]
+	genuine  []int64 // [group][quantileInterval]
+	impostor []int64 // [couple of groups][quantileInterval]
 }
 
-func newCells(levels []key, groups int) *cells {
+func newGroupCells(levels []key, groups int) *groupCells {
 	n := len(levels) + 1
-	return &cells{levels: levels, groups: groups, genuine: make([]int64, groups*n),
+	return &groupCells{levels: levels, groups: groups, genuine: make([]int64, groups*n),
 		impostor: make([]int64, groups*(groups+1)/2*n)}
 }
 
-// level returns the interval that holds k.
-func (c *cells) level(k key) int {
+// intervalOf returns the interval that holds k.
+func (c *groupCells) intervalOf(k key) int {
 	return sort.Search(len(c.levels), func(i int) bool { return c.levels[i] >= k })
 }
 
-// take adds pairs of two groups, by interval, and clears here. It is safe for concurrent use.
-func (c *cells) take(g, h int32, genuine bool, here []int64) {
+// addPairs adds pairs of two groups, by interval, and clears here. It is safe for concurrent use.
+func (c *groupCells) addPairs(g, h int32, genuine bool, here []int64) {
 	to := c.genuine[int(g)*len(here):]
 	if !genuine {
-		to = c.impostor[couple(int(g), int(h))*len(here):]
+		to = c.impostor[pairIndex(int(g), int(h))*len(here):]
 	}
 	for l, n := range here {
 		if n > 0 {
@@ -182,20 +182,20 @@ func (c *cells) take(g, h int32, genuine bool, here []int64) {
 	}
 }
 
-// couple returns the number of a combination of two groups in either order.
-func couple(g, h int) int {
+// pairIndex returns the number of a combination of two groups in either order.
+func pairIndex(g, h int) int {
 	if g < h {
 		g, h = h, g
 	}
 	return g*(g+1)/2 + h
 }
 
-// tries is the number of times that a draw without a kind of pairs is repeated.
-const tries = 100
+// maxRedraws is the number of times that a draw without a kind of pairs is repeated.
+const maxRedraws = 100
 
-var errFew = errors.New("too few classes to resample: nearly every draw of them lacks genuine or impostor pairs")
+var errTooFewClasses = errors.New("too few classes to resample: nearly every draw of them lacks genuine or impostor pairs")
 
-func (c *cells) resample(ctx context.Context, counts *Counts, metrics []Metric, b Bootstrap) ([][]float64, error) {
+func (c *groupCells) resample(ctx context.Context, counts *Counts, metrics []Metric, b Bootstrap) ([][]float64, error) {
 	out := make([][]float64, len(metrics))
 	for s := range out {
 		out[s] = make([]float64, b.Resamples)
@@ -206,8 +206,8 @@ func (c *cells) resample(ctx context.Context, counts *Counts, metrics []Metric, 
 		times := make([]float64, c.groups)
 		for r := lo; r < hi; r++ {
 			rng := rand.New(rand.NewPCG(b.Seed, uint64(r)+1))
-			drawn := &resampled{means: means}
-			for range tries {
+			drawn := &resampledCounts{means: means}
+			for range maxRedraws {
 				clear(times)
 				for range times {
 					times[rng.IntN(c.groups)]++
@@ -216,12 +216,12 @@ func (c *cells) resample(ctx context.Context, counts *Counts, metrics []Metric, 
 					break
 				}
 			}
-			if !drawn.whole() {
+			if !drawn.hasBothKinds() {
 				failed.Store(true)
 				return
 			}
 			for s, m := range metrics {
-				out[s][r] = m.Kind.measure().drawn(drawn, m.Rate)
+				out[s][r] = m.Kind.measure().ofResample(drawn, m.Rate)
 			}
 		}
 	})
@@ -229,24 +229,24 @@ func (c *cells) resample(ctx context.Context, counts *Counts, metrics []Metric, 
 	case err != nil:
 		return nil, fmt.Errorf("resampling %d groups of classes: %w", c.groups, err)
 	case failed.Load():
-		return nil, errFew
+		return nil, errTooFewClasses
 	}
 	return out, nil
 }
 
-// resampled holds the weighted numbers of genuine and of impostor pairs up to each level, and of all.
-type resampled struct {
-	up    [2][]float64
-	means [2][]spread
+// resampledCounts holds the weighted numbers of genuine and of impostor pairs up to each level, and of all.
+type resampledCounts struct {
+	cumulative [2][]float64
+	means      [2][]distanceMoments
 }
 
-func (r *resampled) whole() bool {
-	n := len(r.up[0])
-	return n > 0 && r.up[0][n-1] > 0 && r.up[1][n-1] > 0
+func (r *resampledCounts) hasBothKinds() bool {
+	n := len(r.cumulative[0])
+	return n > 0 && r.cumulative[0][n-1] > 0 && r.cumulative[1][n-1] > 0
 }
 
 // draw counts pairs as often as the groups were drawn.
-func (c *cells) draw(times []float64, r *resampled) bool {
+func (c *groupCells) draw(times []float64, r *resampledCounts) bool {
 	n := len(c.levels) + 1
 	genuine, impostor := make([]float64, n), make([]float64, n)
 	add := func(to []float64, w float64, counts []int64) {
@@ -259,10 +259,10 @@ func (c *cells) draw(times []float64, r *resampled) bool {
 			continue
 		}
 		add(genuine, w, c.genuine[g*n:])
-		add(impostor, w, c.impostor[couple(g, g)*n:]) // pairs of two classes in the same group
+		add(impostor, w, c.impostor[pairIndex(g, g)*n:]) // pairs of two classes in the same group
 		for h, v := range times[:g] {
 			if v != 0 {
-				add(impostor, w*v, c.impostor[couple(g, h)*n:])
+				add(impostor, w*v, c.impostor[pairIndex(g, h)*n:])
 			}
 		}
 	}
@@ -271,18 +271,18 @@ func (c *cells) draw(times []float64, r *resampled) bool {
 			kind[l] += kind[l-1]
 		}
 	}
-	r.up = [2][]float64{genuine, impostor}
-	return r.whole()
+	r.cumulative = [2][]float64{genuine, impostor}
+	return r.hasBothKinds()
 }
 
 // means returns the spread of each kind of pairs in each interval.
-func (c *cells) means(counts *Counts) (out [2][]spread) {
+func (c *groupCells) means(counts *Counts) (out [2][]distanceMoments) {
 	var before [2]int64
 	for kind := range out {
-		out[kind] = make([]spread, len(c.levels)+1)
+		out[kind] = make([]distanceMoments, len(c.levels)+1)
 	}
 	for i, k := range counts.keys {
-		l := c.level(k)
+		l := c.intervalOf(k)
 		for kind, upTo := range [...]int64{counts.genuine[i], counts.impostor[i]} {
 			out[kind][l].add(k.value(), float64(upTo-before[kind]))
 			before[kind] = upTo
@@ -292,16 +292,16 @@ func (c *cells) means(counts *Counts) (out [2][]spread) {
 }
 
 // rates returns FMR and FNMR at level l.
-func (r *resampled) rates(l int) (fmr, fnmr float64) {
-	last := len(r.up[0]) - 1
+func (r *resampledCounts) rates(l int) (fmr, fnmr float64) {
+	last := len(r.cumulative[0]) - 1
 	if l < 0 {
 		return 0, 1
 	}
-	return r.up[1][l] / r.up[1][last], 1 - r.up[0][l]/r.up[0][last]
+	return r.cumulative[1][l] / r.cumulative[1][last], 1 - r.cumulative[0][l]/r.cumulative[0][last]
 }
 
-func (r *resampled) fnmrAt(wanted float64) float64 {
-	for l := range r.up[1] {
+func (r *resampledCounts) fnmrAt(wanted float64) float64 {
+	for l := range r.cumulative[1] {
 		if fmr, fnmr := r.rates(l); fmr > wanted {
 			before, at := r.rates(l - 1)
 			return at + (wanted-before)/(fmr-before)*(fnmr-at)
@@ -310,8 +310,8 @@ func (r *resampled) fnmrAt(wanted float64) float64 {
 	return 0
 }
 
-func (r *resampled) eer() float64 {
-	for l := range r.up[1] {
+func (r *resampledCounts) eer() float64 {
+	for l := range r.cumulative[1] {
 		if fmr, fnmr := r.rates(l); fmr > fnmr {
 			before, at := r.rates(l - 1)
 			low, high := at-before, fmr-fnmr
@@ -321,8 +321,8 @@ func (r *resampled) eer() float64 {
 	return 0
 }
 
-func (r *resampled) auc() (area float64) {
-	for l := range r.up[1] {
+func (r *resampledCounts) auc() (area float64) {
+	for l := range r.cumulative[1] {
 		fmr, fnmr := r.rates(l)
 		before, at := r.rates(l - 1)
 		area += (fmr - before) * (1 - (fnmr+at)/2)
@@ -330,14 +330,14 @@ func (r *resampled) auc() (area float64) {
 	return area
 }
 
-func (r *resampled) dPrime() float64 {
-	var all [2]spread
-	for kind, up := range r.up {
+func (r *resampledCounts) dPrime() float64 {
+	var all [2]distanceMoments
+	for kind, up := range r.cumulative {
 		var before float64
 		for l, n := range up {
 			if in := r.means[kind][l]; in.n > 0 {
 				w := n - before
-				all[kind].merge(spread{w, in.mean, in.square * w / in.n})
+				all[kind].merge(distanceMoments{w, in.mean, in.square * w / in.n})
 			}
 			before = n
 		}

@@ -22,7 +22,7 @@ func ExampleComparePairs() {
 	if err != nil {
 		panic(err)
 	}
-	r := counts.AtFMR(0.1)
+	r := counts.RatesAtFMR(0.1)
 	fmt.Printf("%d genuine and %d impostor pairs\n", counts.Genuine(), counts.Impostor())
 	fmt.Printf("accepted below %.3f: FMR %.4f, FNMR %.4f\n", r.Threshold, r.FMR, r.FNMR)
 	eer, _ := counts.EER()
@@ -41,8 +41,8 @@ func ExampleIdentify() {
 	if err != nil {
 		panic(err)
 	}
-	r := open.AtFPIR(0.1)
-	fmt.Printf("%d photos of things in the gallery, %d of others\n", open.Mated(), open.Unmated())
+	r := open.RatesAtFPIR(0.1)
+	fmt.Printf("%d photos of things in the gallery, %d of others\n", open.NumMated(), open.NumUnmated())
 	fmt.Printf("rank 1 %.1f; with FPIR %.1f: FNIR %.1f, DIR %.1f\n", open.Rank1(), r.FPIR, r.FNIR, r.DIR)
 	// Output:
 	// 5 photos of things in the gallery, 2 of others

@@ -20,8 +20,8 @@ type Pair struct {
 	Fold int
 }
 
-// Listed is a list of pairs with their distances. It does not change.
-type Listed struct {
+// PairList is a list of pairs with their distances. It does not change.
+type PairList struct {
 	*Counts
 	pairs []Pair
 	keys  []key // of each pair
@@ -34,17 +34,17 @@ type Listed struct {
 // It returns an error if the distance is unknown, if a row is not finite, or if a pair names a row that
 // does not exist. It returns ErrNoGenuine or ErrNoImpostor without pairs of a kind, and ctx.Err(),
 // wrapped, once ctx is done.
-func CompareList(ctx context.Context, x *matrix.Dense, pairs []Pair, opt CompareOptions) (*Listed, error) {
+func CompareList(ctx context.Context, x *matrix.Dense, pairs []Pair, opt CompareOptions) (*PairList, error) {
 	if err := opt.Distance.Check(); err != nil {
 		return nil, err
 	}
 	if x == nil || x.Rows == 0 {
 		return nil, errors.New("no embeddings")
 	}
-	if err := rank.Finite(x, "query"); err != nil {
+	if err := rank.CheckFinite(x, "query"); err != nil {
 		return nil, err
 	}
-	l := &Listed{Counts: &Counts{ruler: rulerFor(x, x, opt.Distance)}, pairs: pairs, keys: make([]key, len(pairs)),
+	l := &PairList{Counts: &Counts{keyScale: newKeyScale(x, x, opt.Distance)}, pairs: pairs, keys: make([]key, len(pairs)),
 		rows: x.Rows}
 	for n, p := range pairs {
 		if p.A < 0 || p.A >= x.Rows || p.B < 0 || p.B >= x.Rows || p.Fold < 0 {
@@ -52,17 +52,17 @@ func CompareList(ctx context.Context, x *matrix.Dense, pairs []Pair, opt Compare
 		}
 		l.folds = max(l.folds, p.Fold+1)
 	}
-	distance, distances := rank.Between(x, x, opt.Distance), make([]float64, len(pairs))
+	distance, distances := rank.DistanceFunc(x, x, opt.Distance), make([]float64, len(pairs))
 	err := par.ForContext(ctx, len(pairs), 256, func(lo, hi int) {
 		for n := lo; n < hi; n++ {
 			d := distance(pairs[n].A, pairs[n].B)
-			l.keys[n], distances[n] = l.up(d), d-l.zero
+			l.keys[n], distances[n] = l.roundUp(d), d-l.zero
 		}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("comparing %d pairs: %w", len(pairs), err)
 	}
-	l.Counts = l.count(func(Pair) bool { return true })
+	l.Counts = l.countWhere(func(Pair) bool { return true })
 	var kinds [2][]float64
 	for n, p := range pairs {
 		kind := 0
@@ -71,12 +71,12 @@ func CompareList(ctx context.Context, x *matrix.Dense, pairs []Pair, opt Compare
 		}
 		kinds[kind] = append(kinds[kind], distances[n])
 	}
-	l.area = area(kinds[1], kinds[0])
+	l.area = exactAUC(kinds[1], kinds[0])
 	return l, l.check()
 }
 
-// count counts the pairs for which some returns true.
-func (l *Listed) count(some func(Pair) bool) *Counts {
+// countWhere counts the pairs for which some returns true.
+func (l *PairList) countWhere(some func(Pair) bool) *Counts {
 	var order []int
 	for n, p := range l.pairs {
 		if some(p) {
@@ -84,7 +84,7 @@ func (l *Listed) count(some func(Pair) bool) *Counts {
 		}
 	}
 	slices.SortFunc(order, func(a, b int) int { return int(l.keys[a]) - int(l.keys[b]) })
-	c := &Counts{ruler: l.ruler}
+	c := &Counts{keyScale: l.keyScale}
 	for at := 0; at < len(order); {
 		k := l.keys[order[at]]
 		var genuine, impostor int64
@@ -100,19 +100,19 @@ func (l *Listed) count(some func(Pair) bool) *Counts {
 	return c
 }
 
-// Folds returns the number of parts of the list: one more than the largest Fold.
-func (l *Listed) Folds() int { return l.folds }
+// NumFolds returns the number of parts of the list: one more than the largest Fold.
+func (l *PairList) NumFolds() int { return l.folds }
 
 // Accuracy returns the share of correct decisions by a threshold, cross-validated as in LFW (Huang et
 // al. 2007). The pairs of each fold are decided by the threshold with the most correct decisions on the
 // other folds, or the lowest of several. Accuracy returns the mean over the folds and its standard
 // error: the standard deviation (divisor n - 1) over the square root of the number of folds. Folds
 // without pairs do not count. At least two folds must have pairs.
-func (l *Listed) Accuracy() (mean, standardError float64, err error) {
+func (l *PairList) Accuracy() (mean, standardError float64, err error) {
 	var shares []float64
 	for f := range l.folds {
-		here := l.count(func(p Pair) bool { return p.Fold == f })
-		others := l.count(func(p Pair) bool { return p.Fold != f })
+		here := l.countWhere(func(p Pair) bool { return p.Fold == f })
+		others := l.countWhere(func(p Pair) bool { return p.Fold != f })
 		if len(here.keys) == 0 {
 			continue
 		}
@@ -121,8 +121,8 @@ func (l *Listed) Accuracy() (mean, standardError float64, err error) {
 				"by the threshold of the " +
 				"others")
 		}
-		threshold, _ := others.mostRight()
-		g, i := here.first(here.upTo(threshold))
+		threshold, _ := others.bestThreshold()
+		g, i := here.pairsUpTo(here.numDistances(threshold))
 		last := len(here.keys) - 1
 		shares = append(shares, float64(g+here.impostor[last]-i)/float64(here.genuine[last]+here.impostor[last]))
 	}
@@ -137,9 +137,9 @@ func (l *Listed) Accuracy() (mean, standardError float64, err error) {
 	return mean, math.Sqrt(square / (n - 1) / n), nil
 }
 
-// mostRight returns the lowest threshold with the most correct decisions, and how many more these are
+// bestThreshold returns the lowest threshold with the most correct decisions, and how many more these are
 // than with a threshold that accepts nothing.
-func (c *Counts) mostRight() (threshold key, more int64) {
+func (c *Counts) bestThreshold() (threshold key, more int64) {
 	threshold = c.keys[0] - 1
 	for n, k := range c.keys {
 		if m := c.genuine[n] - c.impostor[n]; m > more {
@@ -152,8 +152,8 @@ func (c *Counts) mostRight() (threshold key, more int64) {
 // Resample is ResamplePairs for a list. Items that genuine pairs join, directly or through others, are
 // one identity. Every other item is a separate identity. An impostor pair whose items other pairs join
 // counts with its identity.
-func (l *Listed) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([][]float64, error) {
-	if err := resamplable(metrics); err != nil {
+func (l *PairList) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([][]float64, error) {
+	if err := checkResamplable(metrics); err != nil {
 		return nil, err
 	}
 	identity := l.identities()
@@ -161,18 +161,18 @@ func (l *Listed) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([
 	for _, p := range l.pairs {
 		used = append(used, identity[p.A], identity[p.B])
 	}
-	groups, _, n := groupsOf(used, nil, b.Seed)
-	cells := newCells(l.levels(metrics), n)
+	groups, _, n := assignGroups(used, nil, b.Seed)
+	cells := newGroupCells(l.resamplingThresholds(metrics), n)
 	here := make([]int64, len(cells.levels)+1)
 	for i, p := range l.pairs {
-		here[cells.level(l.keys[i])]++
-		cells.take(groups[2*i], groups[2*i+1], p.Same, here)
+		here[cells.intervalOf(l.keys[i])]++
+		cells.addPairs(groups[2*i], groups[2*i+1], p.Same, here)
 	}
 	return cells.resample(ctx, l.Counts, metrics, b)
 }
 
 // identities returns the identity of each row, named by its lowest row.
-func (l *Listed) identities() []int64 {
+func (l *PairList) identities() []int64 {
 	parent := make([]int64, l.rows)
 	for i := range parent {
 		parent[i] = int64(i)

@@ -140,11 +140,11 @@ func TestDegenerate(t *testing.T) {
 		t.Fatal(err)
 	}
 	eer, _ := c.EER()
-	if r := c.AtFMR(0.5); r.FMR != 0 || r.FNMR != 1 || r.Threshold >= 0 || c.AUC() != 0.5 || eer != 0.5 ||
+	if r := c.RatesAtFMR(0.5); r.FMR != 0 || r.FNMR != 1 || r.Threshold >= 0 || c.AUC() != 0.5 || eer != 0.5 ||
 		c.DPrime() != 0 {
 		t.Errorf("%+v, AUC %v, EER %v, d' %v", r, c.AUC(), eer, c.DPrime())
 	}
-	if r := c.AtFMR(1); r.FMR != 1 || r.FNMR != 0 || r.Threshold != 0 {
+	if r := c.RatesAtFMR(1); r.FMR != 1 || r.FNMR != 0 || r.Threshold != 0 {
 		t.Errorf("%+v", r)
 	}
 	// Apart for good.
@@ -153,7 +153,7 @@ func TestDegenerate(t *testing.T) {
 		t.Fatal(err)
 	}
 	eer, at := c.EER()
-	if r := c.AtFMR(0); r.FMR != 0 || r.FNMR != 0 || r.Threshold >= 2 || c.AUC() != 1 || eer != 0 || at >= 2 || at < 1 {
+	if r := c.RatesAtFMR(0); r.FMR != 0 || r.FNMR != 0 || r.Threshold >= 2 || c.AUC() != 1 || eer != 0 || at >= 2 || at < 1 {
 		t.Errorf("%+v, AUC %v, EER %v at %v", r, c.AUC(), eer, at)
 	}
 	if _, err := NewCounts([]float64{0, math.NaN()}, nil); err == nil ||
@@ -184,7 +184,7 @@ func TestRatesAreMonotone(t *testing.T) {
 	slices.Sort(all)
 	before := Rates{FNMR: 1}
 	for _, at := range all {
-		r := c.At(at)
+		r := c.RatesAt(at)
 		if r.FMR < before.FMR || r.FNMR > before.FNMR || r.Threshold > at {
 			t.Fatalf("at %v: %+v after %+v", at, r, before)
 		}
@@ -194,7 +194,7 @@ func TestRatesAreMonotone(t *testing.T) {
 		t.Errorf("at infinity: %+v", before)
 	}
 	for _, d := range all {
-		if u, v := up(d), down(d); u.value() < d || v.value() > d || u-v > 1 || u > v && u.value() == v.value() {
+		if u, v := roundUp(d), roundDown(d); u.value() < d || v.value() > d || u-v > 1 || u > v && u.value() == v.value() {
 			t.Errorf("%v is between %v and %v", d, v.value(), u.value())
 		}
 	}
@@ -203,7 +203,7 @@ func TestRatesAreMonotone(t *testing.T) {
 		t.Errorf("a curve of %d points from %+v to %+v", len(curve), curve[0], curve[len(curve)-1])
 	}
 	for i, r := range curve {
-		if c.At(r.Threshold) != r || i > 0 && (r.FMR < curve[i-1].FMR || r.FNMR > curve[i-1].FNMR) {
+		if c.RatesAt(r.Threshold) != r || i > 0 && (r.FMR < curve[i-1].FMR || r.FNMR > curve[i-1].FNMR) {
 			t.Errorf("point %d of the curve is %+v", i, r)
 		}
 	}
@@ -213,7 +213,7 @@ func TestRatesAreMonotone(t *testing.T) {
 // the weights of the pigeonhole bootstrap and without intervals of distances.
 func TestResampleIsTheLoop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
-	s := random(rng, 120, 2, 8, false)
+	s := randomSet(rng, 120, 2, 8, false)
 	ctx := context.Background()
 	c, err := ComparePairs(ctx, s, nil, CompareOptions{})
 	if err != nil {
@@ -235,7 +235,7 @@ func TestResampleIsTheLoop(t *testing.T) {
 		var genuine, impostor []float64
 		for i := range s.X.Rows {
 			for j := range i {
-				d := plain(s.X.Row(i), s.X.Row(j), 0)
+				d := plainDistance(s.X.Row(i), s.X.Row(j), 0)
 				a, b := s.Labels[0][i]+2, s.Labels[0][j]+2
 				if a == b {
 					genuine = append(genuine, slices.Repeat([]float64{d}, times[a])...)
@@ -270,8 +270,8 @@ func TestResampleOnce(t *testing.T) {
 	for i := range labels {
 		labels[i] = int64(i / 3)
 	}
-	groups, _, n := groupsOf(labels, nil, 1)
-	if n != mostGroups {
+	groups, _, n := assignGroups(labels, nil, 1)
+	if n != maxGroups {
 		t.Fatalf("%d groups", n)
 	}
 	size := make([]int, n)
@@ -284,29 +284,29 @@ func TestResampleOnce(t *testing.T) {
 	if slices.Min(size) < 9 || slices.Max(size) > 12 {
 		t.Errorf("groups of %d to %d rows", slices.Min(size), slices.Max(size))
 	}
-	s := random(rand.New(rand.NewPCG(13, 14)), 200, 3, 20, true)
+	s := randomSet(rand.New(rand.NewPCG(13, 14)), 200, 3, 20, true)
 	c, err := ComparePairs(context.Background(), s, nil, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells := newCells(c.levels([]Metric{{Kind: EER}}), 20)
-	p, _ := newProduct(s, nil, CompareOptions{})
+	cells := newGroupCells(c.resamplingThresholds([]Metric{{Kind: EER}}), 20)
+	p, _ := newPairProduct(s, nil, CompareOptions{})
 	here := make([]int64, len(cells.levels)+1)
 	for a := range p.rows {
 		for b := range a {
 			i, j := int(p.rows[a]), int(p.rows[b])
-			here[cells.level(up(p.distance(i, j)))]++
-			cells.take(int32(s.Labels[0][i]+2), int32(s.Labels[0][j]+2), s.Labels[0][i] == s.Labels[0][j], here)
+			here[cells.intervalOf(roundUp(p.distance(i, j)))]++
+			cells.addPairs(int32(s.Labels[0][i]+2), int32(s.Labels[0][j]+2), s.Labels[0][i] == s.Labels[0][j], here)
 		}
 	}
-	r := &resampled{means: cells.means(c)}
+	r := &resampledCounts{means: cells.means(c)}
 	if !cells.draw(slices.Repeat([]float64{1}, 20), r) {
 		t.Fatal("nothing drawn")
 	}
 	for l, k := range cells.levels {
-		g, i := c.Within(k.value())
-		if r.up[0][l] != float64(g) || r.up[1][l] != float64(i) {
-			t.Fatalf("level %d: %v and %v pairs, want %d and %d", l, r.up[0][l], r.up[1][l], g, i)
+		g, i := c.PairsWithin(k.value())
+		if r.cumulative[0][l] != float64(g) || r.cumulative[1][l] != float64(i) {
+			t.Fatalf("level %d: %v and %v pairs, want %d and %d", l, r.cumulative[0][l], r.cumulative[1][l], g, i)
 		}
 	}
 	if got, want := r.dPrime(), c.DPrime(); math.Abs(got-want) > 1e-9 {
@@ -337,7 +337,7 @@ func TestTooFewToResample(t *testing.T) {
 
 // TestIdentities: genuine pairs join items, whatever their order.
 func TestIdentities(t *testing.T) {
-	l := &Listed{rows: 7, pairs: []Pair{{A: 5, B: 3, Same: true}, {A: 6, B: 5, Same: true}, {A: 0, B: 1},
+	l := &PairList{rows: 7, pairs: []Pair{{A: 5, B: 3, Same: true}, {A: 6, B: 5, Same: true}, {A: 0, B: 1},
 		{A: 2, B: 1, Same: true}}}
 	if got := fmt.Sprint(l.identities()); got != "[0 1 1 3 4 3 3]" {
 		t.Error(got)

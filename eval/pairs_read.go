@@ -59,27 +59,27 @@ func ReadPairs(r io.Reader, file string) ([]NamedPair, error) {
 	return readCSV(in, file)
 }
 
-// mostListed bounds the number of pairs of a list. mostFolds bounds the number of folds, because each
+// maxPairs bounds the number of pairs of a list. maxFolds bounds the number of folds, because each
 // fold goes through all pairs.
 const (
-	mostListed = 1 << 30
-	mostFolds  = 1000
+	maxPairs = 1 << 30
+	maxFolds = 1000
 )
 
-// pairRoom is the memory that is left for a list of pairs.
-type pairRoom struct{ left, limit int64 }
+// pairMemory is the memory that is left for a list of pairs.
+type pairMemory struct{ left, limit int64 }
 
 // pairBytes is the memory of a pair besides its names: while it is read, found among the items, and
 // measured.
 const pairBytes = 192
 
-func newPairRoom() *pairRoom {
+func newPairMemory() *pairMemory {
 	limit := budget.Limit()
-	return &pairRoom{left: limit, limit: limit}
+	return &pairMemory{left: limit, limit: limit}
 }
 
-// put adds a pair to a list if there is memory for it.
-func (r *pairRoom) put(to []NamedPair, p NamedPair) ([]NamedPair, error) {
+// appendPair adds a pair to a list if there is memory for it.
+func (r *pairMemory) appendPair(to []NamedPair, p NamedPair) ([]NamedPair, error) {
 	if r.left -= pairBytes + int64(len(p.A)+len(p.B)); r.left < 0 {
 		return nil, &budget.Error{What: "the list of pairs", Limit: r.limit}
 	}
@@ -95,13 +95,13 @@ func readLFW(r io.Reader, file string) ([]NamedPair, error) {
 		folds, _ = strconv.ParseUint(counts[0], 10, 64)
 	}
 	each, _ = strconv.ParseUint(counts[len(counts)-1], 10, 64)
-	if folds < 1 || each < 1 || folds > mostFolds || each > mostListed || folds*each > mostListed {
+	if folds < 1 || each < 1 || folds > maxFolds || each > maxPairs || folds*each > maxPairs {
 		return nil, fmt.Errorf("%s:1: %s folds of pairs: want the number of folds, up to %d, and of the pairs of each "+
-			"kind in one, from 1", file, strings.Join(counts, " x "), mostFolds)
+			"kind in one, from 1", file, strings.Join(counts, " x "), maxFolds)
 	}
 	var out []NamedPair
 	var err error
-	room := newPairRoom()
+	room := newPairMemory()
 	for line := 2; lines.Scan(); line++ {
 		fields := strings.Fields(lines.Text())
 		if len(fields) == 0 {
@@ -127,7 +127,7 @@ func readLFW(r io.Reader, file string) ([]NamedPair, error) {
 		}
 		p.A = fmt.Sprintf("%s_%04d", fields[0], i)
 		p.B = fmt.Sprintf("%s_%04d", fields[other], j)
-		if out, err = room.put(out, p); err != nil {
+		if out, err = room.appendPair(out, p); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, line, err)
 		}
 	}
@@ -148,7 +148,7 @@ func readCSV(r *bufio.Reader, file string) ([]NamedPair, error) {
 	in.FieldsPerRecord = -1
 	in.ReuseRecord = true
 	var out []NamedPair
-	room := newPairRoom()
+	room := newPairMemory()
 	folds := false
 	for {
 		record, err := in.Read()
@@ -163,7 +163,7 @@ func readCSV(r *bufio.Reader, file string) ([]NamedPair, error) {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		line, _ := in.FieldPos(0)
-		if line == 1 && len(record) >= 3 && heading(record) {
+		if line == 1 && len(record) >= 3 && isHeader(record) {
 			continue
 		}
 		p, fold, err := parsePair(record)
@@ -175,7 +175,7 @@ func readCSV(r *bufio.Reader, file string) ([]NamedPair, error) {
 		}
 		folds = fold
 		p.Line = line
-		if out, err = room.put(out, p); err != nil {
+		if out, err = room.appendPair(out, p); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, line, err)
 		}
 	}
@@ -183,13 +183,13 @@ func readCSV(r *bufio.Reader, file string) ([]NamedPair, error) {
 		return nil, fmt.Errorf("%s: no pairs: want lines such as NAME,OTHER,same", file)
 	}
 	if !folds {
-		cut(out)
+		assignFolds(out)
 	}
 	return out, nil
 }
 
-// heading reports whether a record is a header instead of a pair.
-func heading(record []string) bool {
+// isHeader reports whether a record is a header instead of a pair.
+func isHeader(record []string) bool {
 	field := func(i int) string { return strings.ToLower(strings.TrimSpace(record[i])) }
 	if len(record) == 4 && slices.Contains([]string{"fold", "split", "set", "part", "group"}, field(3)) {
 		return true
@@ -229,19 +229,19 @@ func parsePair(record []string) (p NamedPair, fold bool, err error) {
 	}
 	if len(record) == 4 {
 		n, err := strconv.ParseUint(strings.TrimSpace(record[3]), 10, 16)
-		if err != nil || n >= mostFolds {
-			return p, false, fmt.Errorf("fold %q: want a number from 0 to %d", record[3], mostFolds-1)
+		if err != nil || n >= maxFolds {
+			return p, false, fmt.Errorf("fold %q: want a number from 0 to %d", record[3], maxFolds-1)
 		}
 		p.Fold = int(n)
 	}
 	return p, len(record) == 4, nil
 }
 
-// usualFolds is the number of folds of LFW.
-const usualFolds = 10
+// lfwFolds is the number of folds of LFW.
+const lfwFolds = 10
 
-// cut divides pairs into folds.
-func cut(pairs []NamedPair) {
+// assignFolds divides pairs into folds.
+func assignFolds(pairs []NamedPair) {
 	var all, seen [2]int
 	kind := func(p NamedPair) int {
 		if p.Same {
@@ -252,7 +252,7 @@ func cut(pairs []NamedPair) {
 	for _, p := range pairs {
 		all[kind(p)]++
 	}
-	folds := max(2, min(usualFolds, all[0], all[1]))
+	folds := max(2, min(lfwFolds, all[0], all[1]))
 	for i := range pairs {
 		k := kind(pairs[i])
 		pairs[i].Fold = seen[k] * folds / all[k]

@@ -120,7 +120,7 @@ func FuzzReadPairs(f *testing.F) {
 		}
 		line := 0
 		for _, p := range pairs {
-			if p.A == "" || p.B == "" || p.Fold < 0 || p.Fold >= mostFolds || p.Line <= line {
+			if p.A == "" || p.B == "" || p.Fold < 0 || p.Fold >= maxFolds || p.Line <= line {
 				t.Errorf("%+v after line %d", p, line)
 			}
 			line = p.Line
@@ -144,7 +144,7 @@ func TestReadPairsWithinMemory(t *testing.T) {
 		if _, err := ReadPairs(few, name); errors.As(err, &over) != (name == "long names") {
 			t.Errorf("%s: 100 pairs: %v", name, err)
 		}
-		more := &repeated{text: list.line, left: 100_000}
+		more := &repeatedReader{text: list.line, left: 100_000}
 		if _, err := ReadPairs(io.MultiReader(strings.NewReader(list.head), more), name); !errors.As(err, &over) {
 			t.Errorf("%s: 100,000 pairs: %v", name, err)
 		}
@@ -154,13 +154,13 @@ func TestReadPairsWithinMemory(t *testing.T) {
 	}
 }
 
-// repeated is a text that comes several times.
-type repeated struct {
+// repeatedReader is a text that comes several times.
+type repeatedReader struct {
 	text, rest string
 	left       int
 }
 
-func (r *repeated) Read(p []byte) (int, error) {
+func (r *repeatedReader) Read(p []byte) (int, error) {
 	if r.rest == "" {
 		if r.left == 0 {
 			return 0, io.EOF

@@ -13,9 +13,9 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// random makes rows of small integers, of which many are equal and whose distances tie,
+// randomSet makes rows of small integers, of which many are equal and whose distances tie,
 // or of any coordinates.
-func random(rng *rand.Rand, n, d, classes int, ties bool) Set {
+func randomSet(rng *rand.Rand, n, d, classes int, ties bool) Set {
 	s := Set{X: matrix.New(n, d), Labels: [][]int64{make([]int64, n)}}
 	for i := range n {
 		s.Labels[0][i] = int64(rng.IntN(classes)) - 2
@@ -41,7 +41,7 @@ func distances(q Set, gallery *Set, d rank.Distance) (genuine, impostor []float6
 			if gallery == nil && j <= i {
 				continue
 			}
-			v := plain(q.X.Row(i), g.X.Row(j), d)
+			v := plainDistance(q.X.Row(i), g.X.Row(j), d)
 			if q.Labels[0][i] == g.Labels[0][j] {
 				genuine = append(genuine, v)
 			} else {
@@ -52,7 +52,7 @@ func distances(q Set, gallery *Set, d rank.Distance) (genuine, impostor []float6
 	return genuine, impostor
 }
 
-func plain(x, y []float32, d rank.Distance) float64 {
+func plainDistance(x, y []float32, d rank.Distance) float64 {
 	var xx, yy, xy, square float64
 	for k := range x {
 		a, b := float64(x[k]), float64(y[k])
@@ -80,7 +80,7 @@ func count(distances []float64, within func(float64) bool) (n int64) {
 }
 
 // TestCompareIsThePlainLoop: at every threshold the rates are those that a loop over all
-// pairs counts, and AtFMR is the largest threshold that keeps to what was wanted.
+// pairs counts, and RatesAtFMR is the largest threshold that keeps to what was wanted.
 func TestCompareIsThePlainLoop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct {
@@ -94,10 +94,10 @@ func TestCompareIsThePlainLoop(t *testing.T) {
 		{"dot", false, true, rank.Dot}, {"dot ties", true, false, rank.Dot},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			q := random(rng, 400, 5, 9, c.ties)
+			q := randomSet(rng, 400, 5, 9, c.ties)
 			var g *Set
 			if c.gallery {
-				s := random(rng, 300, 5, 12, c.ties)
+				s := randomSet(rng, 300, 5, 12, c.ties)
 				g = &s
 			}
 			got, err := ComparePairs(context.Background(), q, g, CompareOptions{Distance: c.d})
@@ -118,24 +118,24 @@ func checkRates(t *testing.T, got *Counts, genuine, impostor []float64, ties boo
 	t.Helper()
 	sorted := slices.Sorted(slices.Values(impostor))
 	for _, fmr := range []float64{0, 1e-9, 1e-3, 0.01, 0.1, 0.25, 0.5, 0.999, 1, 2, math.NaN()} {
-		r := got.AtFMR(fmr)
+		r := got.RatesAtFMR(fmr)
 		// Sums in another order may differ in the last bit, which a threshold of 20 bits
 		// does not see but for distances that tie at it; those of integers are exact.
 		within := func(d float64) bool { return d <= r.Threshold }
 		fm, fn := count(impostor, within), int64(len(genuine))-count(genuine, within)
-		if r.FMR != share(fm, int64(len(impostor))) || r.FNMR != share(fn, int64(len(genuine))) {
+		if r.FMR != ratio(fm, int64(len(impostor))) || r.FNMR != ratio(fn, int64(len(genuine))) {
 			t.Errorf("FMR %g: %v, a loop has %d of %d and %d of %d", fmr, r, fm, len(impostor), fn, len(genuine))
 		}
 		if r.FMR > max(fmr, 0) {
 			t.Errorf("FMR %g: got %v", fmr, r.FMR)
 		}
-		if again := got.At(r.Threshold); again != r {
+		if again := got.RatesAt(r.Threshold); again != r {
 			t.Errorf("At(%v) is %v, AtFMR said %v", r.Threshold, again, r)
 		}
 		// The next larger threshold would be too much.
 		if !(fmr >= 1) && !(r.FMR == 1) {
-			next := (up(r.Threshold) + 1).value()
-			if n := got.At(next).FMR; n <= max(fmr, 0) {
+			next := (roundUp(r.Threshold) + 1).value()
+			if n := got.RatesAt(next).FMR; n <= max(fmr, 0) {
 				t.Errorf("FMR %g: the threshold %v could be %v, with %v", fmr, r.Threshold, next, n)
 			}
 		}
@@ -157,7 +157,7 @@ func checkRates(t *testing.T, got *Counts, genuine, impostor []float64, ties boo
 func TestScoresAreTheirDefinitions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, ties := range []bool{false, true} {
-		q := random(rng, 90, 4, 5, ties)
+		q := randomSet(rng, 90, 4, 5, ties)
 		got, err := ComparePairs(context.Background(), q, nil, CompareOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -182,7 +182,7 @@ func TestScoresAreTheirDefinitions(t *testing.T) {
 			t.Errorf("ties %v: d' %v, want %v", ties, got.DPrime(), want)
 		}
 		rate, threshold := got.EER()
-		at, next := got.At(threshold), got.At((up(threshold) + 1).value())
+		at, next := got.RatesAt(threshold), got.RatesAt((roundUp(threshold) + 1).value())
 		if at.FMR > at.FNMR || next.FMR <= next.FNMR {
 			t.Errorf("ties %v: EER at %v, where FMR %v and FNMR %v, then %v", ties, threshold, at.FMR, at.FNMR, next)
 		}
@@ -204,7 +204,7 @@ func moments(v []float64) (mean, variance float64) {
 
 // TestThreads: any number of cores gives the same counts.
 func TestThreads(t *testing.T) {
-	q := random(rand.New(rand.NewPCG(5, 6)), 1100, 7, 40, false)
+	q := randomSet(rand.New(rand.NewPCG(5, 6)), 1100, 7, 40, false)
 	var want *Counts
 	for _, n := range []int{1, 2, 7} {
 		before := runtime.GOMAXPROCS(n)
@@ -226,10 +226,10 @@ func TestThreads(t *testing.T) {
 // TestCarried: counts beyond 32 bits are whole, in one histogram and in the sum of two.
 func TestCarried(t *testing.T) {
 	var a, b histogram
-	keys := []key{up(0.5), up(0.5), up(-3)}
+	keys := []key{roundUp(0.5), roundUp(0.5), roundUp(-3)}
 	a.addAll(keys)
 	b.addAll(keys)
-	at := uint32(up(0.5) + lowest)
+	at := uint32(roundUp(0.5) + keyOffset)
 	a.pages[at>>pageBits][at%(1<<pageBits)] = math.MaxUint32
 	a.addAll(keys[:1])
 	if n := a.count(at); n != 1<<32 {
@@ -241,7 +241,7 @@ func TestCarried(t *testing.T) {
 	if n := a.count(at); n != 1<<32+2+math.MaxUint32-1 {
 		t.Errorf("%d after the merge, want %d", n, int64(1)<<32+2+math.MaxUint32-1)
 	}
-	if n := a.count(uint32(up(-3) + lowest)); n != 2 {
+	if n := a.count(uint32(roundUp(-3) + keyOffset)); n != 2 {
 		t.Errorf("%d of the other, want 2", n)
 	}
 }
@@ -249,7 +249,7 @@ func TestCarried(t *testing.T) {
 // TestColumn: of several columns of labels one says which pairs are genuine.
 func TestColumn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	s, other := random(rng, 40, 3, 5, false), random(rng, 40, 3, 7, false)
+	s, other := randomSet(rng, 40, 3, 5, false), randomSet(rng, 40, 3, 7, false)
 	both := Set{X: s.X, Labels: [][]int64{other.Labels[0], s.Labels[0]}}
 	ctx := context.Background()
 	want, err := ComparePairs(ctx, s, nil, CompareOptions{})
@@ -270,7 +270,7 @@ func TestColumn(t *testing.T) {
 // TestResampledKinds: what is no metric of the pairs, or of the probes, is not taken for one.
 func TestResampledKinds(t *testing.T) {
 	ctx := context.Background()
-	s := random(rand.New(rand.NewPCG(5, 5)), 40, 3, 9, false)
+	s := randomSet(rand.New(rand.NewPCG(5, 5)), 40, 3, 9, false)
 	c, err := ComparePairs(ctx, s, nil, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -281,10 +281,10 @@ func TestResampledKinds(t *testing.T) {
 			t.Errorf("%s is resampled from pairs", m)
 		}
 	}
-	if _, err := (&Open{}).Resample(ctx, []Metric{{Kind: EER}}, b); err == nil {
+	if _, err := (&OpenSet{}).Resample(ctx, []Metric{{Kind: EER}}, b); err == nil {
 		t.Error("eer is resampled from probes")
 	}
-	if _, err := (&Listed{}).Resample(ctx, []Metric{{Kind: FNIR, Rate: 0.1}}, b); err == nil {
+	if _, err := (&PairList{}).Resample(ctx, []Metric{{Kind: FNIR, Rate: 0.1}}, b); err == nil {
 		t.Error("fnir is resampled from a list of pairs")
 	}
 }

@@ -26,10 +26,10 @@ type Query struct {
 	// File is the query's name, and NeighbourFiles the names of its neighbours, if known.
 	File           string
 	NeighbourFiles []string
-	// R is the number of the query's positives.
-	R int
-	// First is the rank of the nearest positive, or 0 if that is beyond every requested k.
-	First int
+	// Positives is the number of the query's positives.
+	Positives int
+	// FirstRank is the rank of the nearest positive, or 0 if that is beyond every requested k.
+	FirstRank int
 	// Values are in the order of the column's retrieval measures.
 	Values []float64
 	// Neighbours are up to 10 nearest items, nearest first, and NeighbourLabels their labels.
@@ -37,14 +37,14 @@ type Query struct {
 	NeighbourLabels []int64
 }
 
-const worstNeighbours = 10
+const maxWorstNeighbours = 10
 
-// perQuery gathers the measures of the queries of one column of labels.
-type perQuery struct {
+// queryMeasures gathers the measures of the queries of one column of labels.
+type queryMeasures struct {
 	metrics           []Metric
 	labels            []int64
-	others            int // number of items in the ranking of a query
-	of                []func(ranks []int32, r, k int) float64
+	numOthers         int // number of items in the ranking of a query
+	measures          []func(ranks []int32, r, k int) float64
 	queries, excluded int
 	sum               []float64
 	// details requests a row of values for each query that has a positive.
@@ -55,26 +55,26 @@ type perQuery struct {
 	values  []float64 // rows of len(metrics)
 }
 
-func (c *Config) details() bool { return c.Bootstrap > 0 || c.Classes || c.Worst > 0 }
+func (c *Config) needsDetails() bool { return c.Bootstrap > 0 || c.PerClass || c.NumWorst > 0 }
 
-func newPerQuery(metrics []Metric, labels []int64, others int, details bool) *perQuery {
-	t := &perQuery{metrics: metrics, labels: labels, others: others, sum: make([]float64, len(metrics)),
+func newQueryMeasures(metrics []Metric, labels []int64, others int, details bool) *queryMeasures {
+	t := &queryMeasures{metrics: metrics, labels: labels, numOthers: others, sum: make([]float64, len(metrics)),
 		details: details}
 	for _, m := range metrics {
-		t.of = append(t.of, m.Kind.measure().ranking)
+		t.measures = append(t.measures, m.Kind.measure().ranking)
 	}
 	return t
 }
 
-func (t *perQuery) add(q rank.Query) {
-	if q.R == 0 {
+func (t *queryMeasures) add(q rank.RankedQuery) {
+	if q.Positives == 0 {
 		t.excluded++
 		return
 	}
 	t.queries++
 	if t.details {
 		t.index = append(t.index, int32(q.Index))
-		t.r = append(t.r, int32(q.R))
+		t.r = append(t.r, int32(q.Positives))
 		first := int32(0)
 		if len(q.Ranks) > 0 {
 			first = q.Ranks[0]
@@ -82,7 +82,7 @@ func (t *perQuery) add(q rank.Query) {
 		t.first = append(t.first, first)
 	}
 	for i := range t.metrics {
-		v := t.of[i](q.Ranks, q.R, cmp.Or(t.metrics[i].K, t.others))
+		v := t.measures[i](q.Ranks, q.Positives, cmp.Or(t.metrics[i].K, t.numOthers))
 		t.sum[i] += v
 		if t.details {
 			t.values = append(t.values, v)
@@ -91,7 +91,7 @@ func (t *perQuery) add(q rank.Query) {
 }
 
 // means returns the means over the queries.
-func (t *perQuery) means() []float64 {
+func (t *queryMeasures) means() []float64 {
 	out := make([]float64, len(t.sum))
 	for k, s := range t.sum {
 		out[k] = s / float64(t.queries)
@@ -99,13 +99,13 @@ func (t *perQuery) means() []float64 {
 	return out
 }
 
-func (t *perQuery) row(i int) []float64 {
+func (t *queryMeasures) valuesOf(i int) []float64 {
 	m := len(t.metrics)
 	return t.values[i*m : (i+1)*m]
 }
 
-// classes returns the means of every class.
-func (t *perQuery) classes() []Class {
+// classMeans returns the means of every class.
+func (t *queryMeasures) classMeans() []Class {
 	at := make(map[int64]int)
 	var out []Class
 	for i, q := range t.index {
@@ -117,7 +117,7 @@ func (t *perQuery) classes() []Class {
 			out = append(out, Class{Label: y, Values: make([]float64, len(t.metrics))})
 		}
 		out[c].Queries++
-		for m, v := range t.row(i) {
+		for m, v := range t.valuesOf(i) {
 			out[c].Values[m] += v
 		}
 	}
@@ -130,15 +130,15 @@ func (t *perQuery) classes() []Class {
 	return out
 }
 
-// worst returns the queries with the lowest mean of all measures, with their neighbours. Ties are
+// worstQueries returns the queries with the lowest mean of all measures, with their neighbours. Ties are
 // ordered by the later first positive, then by index.
-func (t *perQuery) worst(ctx context.Context, x *matrix.Dense, gallery *matrix.Dense, galleryLabels []int64,
+func (t *queryMeasures) worstQueries(ctx context.Context, x *matrix.Dense, gallery *matrix.Dense, galleryLabels []int64,
 	cfg Config) ([]Query, error) {
 	order := make([]int, t.queries)
 	score := make([]float64, t.queries)
 	for i := range order {
 		order[i] = i
-		for _, v := range t.row(i) {
+		for _, v := range t.valuesOf(i) {
 			score[i] += v
 		}
 	}
@@ -147,20 +147,20 @@ func (t *perQuery) worst(ctx context.Context, x *matrix.Dense, gallery *matrix.D
 		return cmp.Or(cmp.Compare(score[a], score[b]), cmp.Compare(last(t.first[b]), last(t.first[a])),
 			cmp.Compare(a, b))
 	})
-	order = order[:min(cfg.Worst, len(order))]
+	order = order[:min(cfg.NumWorst, len(order))]
 	rows := matrix.New(len(order), x.Cols)
 	var out []Query
 	var self []int32
 	for e, i := range order {
-		q := Query{Index: int(t.index[i]), R: int(t.r[i]), First: int(t.first[i])}
+		q := Query{Index: int(t.index[i]), Positives: int(t.r[i]), FirstRank: int(t.first[i])}
 		q.Label = t.labels[q.Index]
-		if cfg.Self != nil {
-			self = append(self, cfg.Self[q.Index])
+		if cfg.SelfRows != nil {
+			self = append(self, cfg.SelfRows[q.Index])
 		}
 		if cfg.Files != nil {
 			q.File = cfg.Files[q.Index]
 		}
-		q.Values = append(q.Values, t.row(i)...)
+		q.Values = append(q.Values, t.valuesOf(i)...)
 		copy(rows.Row(e), x.Row(q.Index))
 		out = append(out, q)
 	}
@@ -169,15 +169,15 @@ func (t *perQuery) worst(ctx context.Context, x *matrix.Dense, gallery *matrix.D
 		g, labels, files, same = x, t.labels, cfg.Files, true
 	}
 	// One more than needed, which may be the query.
-	k := min(worstNeighbours+1, exact.Self{Item: self}.MinOthers(g.Rows))
-	nb, err := rank.Nearest(ctx, rows, g, k, rank.Options{Distance: cfg.Distance, Memory: cfg.Memory, Self: self})
+	k := min(maxWorstNeighbours+1, exact.Self{Item: self}.MinOthers(g.Rows))
+	nb, err := rank.Nearest(ctx, rows, g, k, rank.RankOptions{Distance: cfg.Distance, Memory: cfg.Memory, SelfRows: self})
 	if err != nil {
 		return nil, err
 	}
 	for e := range out {
 		q := &out[e]
 		for _, j := range nb.Row[e*k : (e+1)*k] {
-			if same && int(j) == q.Index || len(q.Neighbours) == worstNeighbours {
+			if same && int(j) == q.Index || len(q.Neighbours) == maxWorstNeighbours {
 				continue
 			}
 			q.Neighbours = append(q.Neighbours, j)

@@ -14,7 +14,7 @@ import (
 //	Recall@k = #{queries with a row of their label among their k nearest} / queries
 //
 // Queries without another row of their label are left out. It is an error if all queries are left out,
-// if a k is below 1, or if rank.Positives returns an error. RecallAt is a short form of Evaluate, which
+// if a k is below 1, or if rank.RankPositives returns an error. RecallAt is a short form of Evaluate, which
 // also returns the number of queries.
 func RecallAt(ctx context.Context, x *matrix.Dense, labels []int64, d rank.Distance, ks ...int) ([]float64, error) {
 	depth := 1
@@ -25,9 +25,9 @@ func RecallAt(ctx context.Context, x *matrix.Dense, labels []int64, d rank.Dista
 		depth = max(depth, k)
 	}
 	hits, queries := make([]int, len(ks)), 0
-	err := rank.Positives(ctx, rank.Set{X: x, Labels: [][]int64{labels}}, nil,
-		rank.Options{Distance: d, First: true, Depth: depth}, func(q rank.Query) {
-			if q.R == 0 {
+	err := rank.RankPositives(ctx, rank.Set{X: x, Labels: [][]int64{labels}}, nil,
+		rank.RankOptions{Distance: d, FirstOnly: true, Depth: depth}, func(q rank.RankedQuery) {
+			if q.Positives == 0 {
 				return
 			}
 			queries++

@@ -11,8 +11,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// complete tells which metrics have no reference.
-func complete(t *testing.T, names []string, seen map[eval.Kind]bool) {
+// checkComplete tells which metrics have no reference.
+func checkComplete(t *testing.T, names []string, seen map[eval.Kind]bool) {
 	t.Helper()
 	for _, name := range names {
 		m, err := eval.ParseMetric(strings.Replace(name, "@K", "@1", 1))
@@ -60,8 +60,8 @@ func TestReferenceRetrieval(t *testing.T) {
 			}
 		})
 	}
-	rankings, _, _, _ := eval.Names()
-	complete(t, rankings, seen)
+	rankings, _, _, _ := eval.MetricNames()
+	checkComplete(t, rankings, seen)
 }
 
 func TestReferenceClusterings(t *testing.T) {
@@ -87,6 +87,6 @@ func TestReferenceClusterings(t *testing.T) {
 			}
 		}
 	}
-	_, clusterings, _, _ := eval.Names()
-	complete(t, clusterings, seen)
+	_, clusterings, _, _ := eval.MetricNames()
+	checkComplete(t, clusterings, seen)
 }

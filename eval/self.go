@@ -7,32 +7,32 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 )
 
-// checkSelf checks Config.Self against the sets.
+// checkSelf checks Config.SelfRows against the sets.
 func (c *Config) checkSelf(queries int, gallery *Set) error {
 	switch {
-	case c.Self == nil:
+	case c.SelfRows == nil:
 		return nil
 	case gallery == nil:
 		return errors.New("without a separate gallery each query is left out by its index: leave out Self")
 	}
-	return rank.CheckSelf(c.Self, queries, gallery.X.Rows)
+	return rank.CheckSelf(c.SelfRows, queries, gallery.X.Rows)
 }
 
-// countSelf says how many queries are items of the gallery.
-func (rep *Report) countSelf(self []int32) {
+// noteSelfQueries says how many queries are items of the gallery.
+func (rep *Report) noteSelfQueries(self []int32) {
 	for _, j := range self {
 		if j >= 0 {
-			rep.Itself++
+			rep.SelfQueries++
 		}
 	}
-	if rep.Itself > 0 {
+	if rep.SelfQueries > 0 {
 		rep.Notes = append(rep.Notes, fmt.Sprintf("%d of %d queries are also items of the gallery: each is left "+
-			"out of its own results", rep.Itself, len(self)))
+			"out of its own results", rep.SelfQueries, len(self)))
 	}
 }
 
-// noteAlone warns of queries that have no positive but themselves.
-func (rep *Report) noteAlone(queries Set, gallery *Set, self []int32) {
+// noteOnlySelfPositives warns of queries that have no positive but themselves.
+func (rep *Report) noteOnlySelfPositives(queries Set, gallery *Set, self []int32) {
 	for c, labels := range queries.Labels {
 		if self == nil || gallery == nil {
 			return
@@ -55,9 +55,9 @@ func (rep *Report) noteAlone(queries Set, gallery *Set, self []int32) {
 	}
 }
 
-// selfWithin returns the rows of a part of the gallery that a part of the queries are. The lists have the rows that the
+// restrictSelfRows returns the rows of a part of the gallery that a part of the queries are. The lists have the rows that the
 // parts keep.
-func selfWithin(self []int32, queries, gallery []int) []int32 {
+func restrictSelfRows(self []int32, queries, gallery []int) []int32 {
 	if self == nil {
 		return nil
 	}

@@ -10,30 +10,30 @@ import (
 // OnlyPairs reports whether all metrics measure decisions about a list of pairs. Then no labels are
 // needed.
 func (c *Config) OnlyPairs() bool {
-	return !slices.ContainsFunc(c.Metrics, func(m Metric) bool { return !m.pairs() })
+	return !slices.ContainsFunc(c.Metrics, func(m Metric) bool { return !m.isPairs() })
 }
 
-// decisions computes the measures of decisions by a threshold for every column.
-func decisions(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *Report) error {
+// measureDecisions computes the measures of decisions by a threshold for every column.
+func measureDecisions(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *Report) error {
 	var pairs, open []Metric
 	for _, m := range cfg.Metrics {
 		switch {
-		case m.pairs():
+		case m.isPairs():
 			pairs = append(pairs, m)
-		case m.opens():
+		case m.isOpenSet():
 			open = append(open, m)
 		}
 	}
 	for c := range rep.Columns {
 		col := &rep.Columns[c]
-		d := decided{cfg, col, c, queries, gallery}
+		d := decisionMeasurer{cfg, col, c, queries, gallery}
 		if len(pairs) > 0 {
-			if err := d.verify(ctx, rep, pairs); err != nil {
+			if err := d.measurePairs(ctx, rep, pairs); err != nil {
 				return fmt.Errorf("%s by %q: %w", joinMetrics(pairs), col.Name, err)
 			}
 		}
 		if len(open) > 0 {
-			if err := d.identify(ctx, open); err != nil {
+			if err := d.measureOpenSet(ctx, open); err != nil {
 				return fmt.Errorf("%s by %q: %w", joinMetrics(open), col.Name, err)
 			}
 		}
@@ -41,27 +41,27 @@ func decisions(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *
 	return nil
 }
 
-// decided measures decisions for one column of labels.
-type decided struct {
-	cfg     Config
-	col     *Column
-	at      int // the column's number
-	queries Set
-	gallery *Set
+// decisionMeasurer measures decisions for one column of labels.
+type decisionMeasurer struct {
+	cfg         Config
+	col         *Column
+	columnIndex int // the column's number
+	queries     Set
+	gallery     *Set
 }
 
-func (d *decided) options(stage string) CompareOptions {
-	opt := CompareOptions{Distance: d.cfg.Distance, Column: d.at, Self: d.cfg.Self}
+func (d *decisionMeasurer) compareOptions(stage string) CompareOptions {
+	opt := CompareOptions{Distance: d.cfg.Distance, Column: d.columnIndex, SelfRows: d.cfg.SelfRows}
 	if p := d.cfg.Progress; p != nil {
 		opt.Progress = func(done float64) { p(stage, done) }
 	}
 	return opt
 }
 
-// verify measures decisions about pairs.
-func (d *decided) verify(ctx context.Context, rep *Report, metrics []Metric) error {
-	opt := d.options("comparing all pairs")
-	var listed *Listed
+// measurePairs measures decisions about pairs.
+func (d *decisionMeasurer) measurePairs(ctx context.Context, rep *Report, metrics []Metric) error {
+	opt := d.compareOptions("comparing all pairs")
+	var listed *PairList
 	var err error
 	if d.cfg.Pairs != nil {
 		if listed, err = CompareList(ctx, d.queries.X, d.cfg.Pairs, opt); err == nil {
@@ -83,13 +83,13 @@ func (d *decided) verify(ctx context.Context, rep *Report, metrics []Metric) err
 			if v.Value, spread, err = list(listed); err != nil {
 				return err
 			}
-			rep.note(fmt.Sprintf("%s: mean of %d folds, each decided by the threshold of the others; "+
-				"standard error %.4f", m, listed.Folds(), spread))
+			rep.addNote(fmt.Sprintf("%s: mean of %d folds, each decided by the threshold of the others; "+
+				"standard error %.4f", m, listed.NumFolds(), spread))
 		} else {
 			v.Value, v.Decision = m.Kind.measure().pairs(d.col.Pairs, m.Rate)
 			drawable, values = append(drawable, m), append(values, len(d.col.Values))
 			if few := d.col.Pairs.Impostor(); m.Rate > 0 && m.Rate*float64(few) < 1 {
-				rep.note(fmt.Sprintf("%s: %d impostor pairs are too few for so small a rate, so none is "+
+				rep.addNote(fmt.Sprintf("%s: %d impostor pairs are too few for so small a rate, so none is "+
 					"accepted", m, few))
 			}
 		}
@@ -110,45 +110,45 @@ func (d *decided) verify(ctx context.Context, rep *Report, metrics []Metric) err
 	if listed != nil {
 		drawn, err = listed.Resample(ctx, drawable, b)
 	} else {
-		drawn, err = ResamplePairs(ctx, d.queries, d.gallery, d.col.Pairs, drawable, b, d.options("resampling pairs"))
+		drawn, err = ResamplePairs(ctx, d.queries, d.gallery, d.col.Pairs, drawable, b, d.compareOptions("resampling pairs"))
 	}
 	if err != nil {
 		return fmt.Errorf("the confidence intervals: %w", err)
 	}
 	for s, of := range drawn {
-		d.col.Values[values[s]].ByClass = interval(of, cmp.Or(d.cfg.Confidence, defaultConfidence))
+		d.col.Values[values[s]].ByClass = quantileInterval(of, cmp.Or(d.cfg.Confidence, defaultConfidence))
 	}
 	return nil
 }
 
-// note adds a note unless it is there already.
-func (rep *Report) note(text string) {
+// addNote adds a note unless it is there already.
+func (rep *Report) addNote(text string) {
 	if !slices.Contains(rep.Notes, text) {
 		rep.Notes = append(rep.Notes, text)
 	}
 }
 
-// identify measures identification in an open set.
-func (d *decided) identify(ctx context.Context, metrics []Metric) error {
+// measureOpenSet measures identification in an open set.
+func (d *decisionMeasurer) measureOpenSet(ctx context.Context, metrics []Metric) error {
 	var err error
-	if d.col.Open, err = Identify(ctx, d.queries, d.gallery, d.options("looking up queries")); err != nil {
+	if d.col.OpenSet, err = Identify(ctx, d.queries, d.gallery, d.compareOptions("looking up queries")); err != nil {
 		return err
 	}
 	first := len(d.col.Values)
 	for _, m := range metrics {
-		r := d.col.Open.AtFPIR(m.Rate)
+		r := d.col.OpenSet.RatesAtFPIR(m.Rate)
 		d.col.Values = append(d.col.Values,
 			Value{Metric: m, Value: m.Kind.measure().probes(r), Decision: &Decision{r.Threshold, r.FPIR}})
 	}
 	if d.cfg.Bootstrap == 0 {
 		return nil
 	}
-	drawn, err := d.col.Open.Resample(ctx, metrics, Bootstrap{Resamples: d.cfg.Bootstrap, Seed: d.cfg.Seed})
+	drawn, err := d.col.OpenSet.Resample(ctx, metrics, Bootstrap{Resamples: d.cfg.Bootstrap, Seed: d.cfg.Seed})
 	if err != nil {
 		return fmt.Errorf("the confidence intervals: %w", err)
 	}
 	for s, values := range drawn {
-		d.col.Values[first+s].ByClass = interval(values, cmp.Or(d.cfg.Confidence, defaultConfidence))
+		d.col.Values[first+s].ByClass = quantileInterval(values, cmp.Or(d.cfg.Confidence, defaultConfidence))
 	}
 	return nil
 }

@@ -12,9 +12,9 @@ import (
 )
 
 // Six points on a line, of two classes.
-func decisionSet() Set { return line([]int64{1, 1, 2, 2, 2, 1}, 0, 1, 2.5, 3.5, 7, 9) }
+func decisionSet() Set { return setOnLine([]int64{1, 1, 2, 2, 2, 1}, 0, 1, 2.5, 3.5, 7, 9) }
 
-func decide(t *testing.T, q Set, g *Set, cfg Config, metrics string) *Report {
+func measureDecisionMetrics(t *testing.T, q Set, g *Set, cfg Config, metrics string) *Report {
 	t.Helper()
 	var err error
 	if cfg.Metrics, err = ParseMetrics(metrics); err != nil {
@@ -31,16 +31,16 @@ func decide(t *testing.T, q Set, g *Set, cfg Config, metrics string) *Report {
 // stand behind those of retrieval and clustering, whatever the order of the names.
 func TestDecisionsAreThoseOfThePairs(t *testing.T) {
 	s := decisionSet()
-	rep := decide(t, s, nil, Config{Bootstrap: 200, Classes: true, Worst: 2},
+	rep := measureDecisionMetrics(t, s, nil, Config{Bootstrap: 200, PerClass: true, NumWorst: 2},
 		"fnmr@fmr=0.2,recall@1,eer,tar@far=0.2,nmi,auc,dprime")
 	c, err := ComparePairs(context.Background(), s, nil, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := c.AtFMR(0.2)
+	r := c.RatesAtFMR(0.2)
 	eer, at := c.EER()
 	want := []Value{{}, {}, {Value: r.FNMR, Decision: &Decision{r.Threshold, r.FMR}},
-		{Value: eer, Decision: &Decision{at, c.At(at).FMR}},
+		{Value: eer, Decision: &Decision{at, c.RatesAt(at).FMR}},
 		{Value: 1 - r.FNMR, Decision: &Decision{r.Threshold, r.FMR}}, {Value: c.AUC()}, {Value: c.DPrime()}}
 	got := rep.Columns[0].Values
 	var names []string
@@ -108,7 +108,7 @@ func TestListsAndOpenSets(t *testing.T) {
 	s := decisionSet()
 	pairs := []Pair{{A: 0, B: 1, Same: true}, {A: 1, B: 2}, {A: 2, B: 3, Same: true, Fold: 1},
 		{A: 0, B: 4, Fold: 1}}
-	rep := decide(t, s, nil, Config{Pairs: pairs}, "accuracy,auc")
+	rep := measureDecisionMetrics(t, s, nil, Config{Pairs: pairs}, "accuracy,auc")
 	if c := rep.Columns[0]; c.Values[0].Value != 1 || c.Pairs.Genuine() != 2 || c.Pairs.Impostor() != 2 {
 		t.Errorf("%+v", c)
 	}
@@ -116,16 +116,16 @@ func TestListsAndOpenSets(t *testing.T) {
 		t.Errorf("notes %q", rep.Notes)
 	}
 	// Queries of classes 1 and 2 in a gallery of class 1: those of 2 should be unknown.
-	g := line([]int64{1, 1}, 0.25, 8)
-	rep = decide(t, s, &g, Config{Bootstrap: 50}, "recall@1,fnir@fpir=0.4,dir@fpir=0.4")
+	g := setOnLine([]int64{1, 1}, 0.25, 8)
+	rep = measureDecisionMetrics(t, s, &g, Config{Bootstrap: 50}, "recall@1,fnir@fpir=0.4,dir@fpir=0.4")
 	v := rep.Columns[0].Values
 	// Nearest of 2.5, 3.5 and 7: 2.25, 3.25 and 1. One of three may be found: a threshold below 2.25,
 	// within which 0, 1 and 9 find their class.
 	if v[1].Value != 0 || v[2].Value != 1 || v[1].Decision.Rate != 1./3 || v[1].Decision.Threshold >= 2.25 {
 		t.Errorf("%+v %+v", v[1], v[1].Decision)
 	}
-	if o := rep.Columns[0].Open; o.Mated() != 3 || o.Unmated() != 3 || o.Rank1() != 1 {
-		t.Errorf("%d mated, %d unmated, rank 1 %v", o.Mated(), o.Unmated(), o.Rank1())
+	if o := rep.Columns[0].OpenSet; o.NumMated() != 3 || o.NumUnmated() != 3 || o.Rank1() != 1 {
+		t.Errorf("%d mated, %d unmated, rank 1 %v", o.NumMated(), o.NumUnmated(), o.Rank1())
 	}
 }
 
@@ -162,7 +162,7 @@ func TestDecisionNames(t *testing.T) {
 
 // What cannot be decided is refused with a reason: by the labels alone where they show it.
 func TestDecisionsRefused(t *testing.T) {
-	one, singles := line([]int64{4, 4, 4}, 0, 1, 2), line([]int64{1, 2, 3}, 0, 1, 2)
+	one, singles := setOnLine([]int64{4, 4, 4}, 0, 1, 2), setOnLine([]int64{1, 2, 3}, 0, 1, 2)
 	s := decisionSet()
 	nan := decisionSet()
 	nan.X.Row(3)[0] = float32(math.NaN())

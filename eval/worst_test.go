@@ -11,12 +11,12 @@ import (
 // The worst queries and their neighbours are named where names are known, in every
 // form of the report.
 func TestWorstQueriesAreNamed(t *testing.T) {
-	q := line([]int64{1, 1, 2, 2}, 0, 1, 1.5, 9)
+	q := setOnLine([]int64{1, 1, 2, 2}, 0, 1, 1.5, 9)
 	var files []string
 	for i := range 4 {
 		files = append(files, fmt.Sprintf("photos/%d.jpg", i))
 	}
-	cfg := Config{Metrics: []Metric{{Kind: Recall, K: 1}}, Worst: 1, Files: files}
+	cfg := Config{Metrics: []Metric{{Kind: Recall, K: 1}}, NumWorst: 1, Files: files}
 	forms := func(rep *Report) (text, md, doc string) {
 		var a, b strings.Builder
 		if err := rep.WriteText(&a); err != nil {
@@ -48,7 +48,7 @@ func TestWorstQueriesAreNamed(t *testing.T) {
 		}
 	}
 
-	g := line([]int64{1, 2}, 0.5, 8)
+	g := setOnLine([]int64{1, 2}, 0.5, 8)
 	cfg.GalleryFiles = []string{"g/near.jpg", "g/far.jpg"}
 	if rep, err = Evaluate(context.Background(), q, &g, cfg); err != nil {
 		t.Fatal(err)

@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// batcher collects the queries that arrive while others are answered, and answers them
+// queryBatcher collects the queries that arrive while others are answered, and answers them
 // together afterwards. A query that arrives alone is answered at once.
-type batcher struct {
-	answer func([]*pending)
+type queryBatcher struct {
+	answer func([]*pendingQuery)
 
 	mu      sync.Mutex
-	waiting []*pending
+	waiting []*pendingQuery
 	busy    bool
 }
 
 // maxBatch bounds how many queries a pass answers, and so how long it takes.
 const maxBatch = 256
 
-func (b *batcher) enqueue(p *pending) {
+func (b *queryBatcher) enqueue(p *pendingQuery) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.waiting = append(b.waiting, p)
@@ -28,7 +28,7 @@ func (b *batcher) enqueue(p *pending) {
 	}
 }
 
-func (b *batcher) run() {
+func (b *queryBatcher) run() {
 	for {
 		b.mu.Lock()
 		n := min(len(b.waiting), maxBatch)

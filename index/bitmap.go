@@ -7,8 +7,8 @@ type bitmap []uint64
 
 func newBitmap(n int) bitmap { return make(bitmap, (n+63)/64) }
 
-// full is the set of all n rows.
-func full(n int) bitmap {
+// fullBitmap is the set of all n rows.
+func fullBitmap(n int) bitmap {
 	b := newBitmap(n)
 	for i := range b {
 		b[i] = ^uint64(0)
@@ -52,8 +52,8 @@ func (b bitmap) not(all bitmap) {
 	}
 }
 
-// each calls f for the rows in order until it returns false.
-func (b bitmap) each(f func(row int) bool) {
+// visitRows calls f for the rows in order until it returns false.
+func (b bitmap) visitRows(f func(row int) bool) {
 	for i, w := range b {
 		for ; w != 0; w &= w - 1 {
 			if !f(i*64 + bits.TrailingZeros64(w)) {

@@ -8,7 +8,7 @@ import (
 // A bitmap is a set of numbers.
 func TestBitmap(t *testing.T) {
 	for _, n := range []int{1, 63, 64, 65, 127, 128, 130} {
-		all := full(n)
+		all := fullBitmap(n)
 		if all.count() != n || len(all) != len(newBitmap(n)) || newBitmap(n).count() != 0 {
 			t.Errorf("%d of %d rows", all.count(), n)
 		}
@@ -40,7 +40,7 @@ func TestBitmap(t *testing.T) {
 					t.Errorf("%s: %d of %d is in: %v", name, i, n, b.has(i))
 				}
 			}
-			b.each(func(row int) bool {
+			b.visitRows(func(row int) bool {
 				got = append(got, row)
 				return true
 			})
@@ -49,7 +49,7 @@ func TestBitmap(t *testing.T) {
 			}
 		}
 		seen := 0
-		all.each(func(row int) bool {
+		all.visitRows(func(row int) bool {
 			seen++
 			return row < 5
 		})
@@ -57,7 +57,7 @@ func TestBitmap(t *testing.T) {
 			t.Errorf("%d of %d rows were gone through", seen, n)
 		}
 	}
-	if len(newBitmap(0)) != 0 || full(0).count() != 0 {
+	if len(newBitmap(0)) != 0 || fullBitmap(0).count() != 0 {
 		t.Error("rows of nothing")
 	}
 }

@@ -2,12 +2,12 @@ package index
 
 import "fmt"
 
-// bulk adds many entries as a segment, after the removals of the same request.
-func (w *writer) bulk(r *request) (out reply) {
+// addBulk adds many entries as a segment, after the removals of the same request.
+func (w *writer) addBulk(r *request) (out reply) {
 	w.state.begin()
 	var source entrySource
-	err := guarded(func() (err error) {
-		s, err := w.refused(r)
+	err := recoverMapped(func() (err error) {
+		s, err := w.checkRequest(r)
 		if err != nil {
 			return err
 		}
@@ -17,7 +17,7 @@ func (w *writer) bulk(r *request) (out reply) {
 				out.removed++
 			}
 		}
-		source, out.added = w.chosen(r)
+		source, out.added = w.selectEntries(r)
 		return nil
 	})
 	if err == nil && len(source) > 0 {
@@ -35,13 +35,13 @@ func (w *writer) bulk(r *request) (out reply) {
 		return reply{err: err}
 	}
 	w.state.commit()
-	w.mergeSome()
+	w.startMerge()
 	return out
 }
 
-// chosen returns the entries of a request that become rows, and removes the rows that they
+// selectEntries returns the entries of a request that become rows, and removes the rows that they
 // replace.
-func (w *writer) chosen(r *request) (entrySource, Added) {
+func (w *writer) selectEntries(r *request) (entrySource, Added) {
 	at := make(map[string]int, len(r.entries)) // places in source
 	var source entrySource
 	var n Added
@@ -59,7 +59,7 @@ func (w *writer) chosen(r *request) (entrySource, Added) {
 			continue
 		case there:
 			n.Replaced++
-			w.state.kill(part, row)
+			w.state.removeRow(part, row)
 		default:
 			n.Added++
 		}

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// littleEndian tells whether the machine keeps numbers as files do.
-func littleEndian() bool {
+// isLittleEndian tells whether the machine keeps numbers as files do.
+func isLittleEndian() bool {
 	x := uint16(1)
 	return *(*byte)(unsafe.Pointer(&x)) == 1
 }
@@ -26,7 +26,7 @@ func numbers[T number](b []byte) []T {
 	if n == 0 {
 		return nil
 	}
-	if littleEndian() {
+	if isLittleEndian() {
 		return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 	}
 	out := make([]T, n)
@@ -47,7 +47,7 @@ func bytesOf[T number](v []T) []byte {
 	if len(v) == 0 {
 		return nil
 	}
-	if littleEndian() {
+	if isLittleEndian() {
 		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(v[0])))
 	}
 	b, err := binary.Append(nil, binary.LittleEndian, v)
@@ -57,5 +57,5 @@ func bytesOf[T number](v []T) []byte {
 	return b
 }
 
-// none is a missing number in a section.
-var none = math.NaN()
+// missingNumber is a missing number in a section.
+var missingNumber = math.NaN()

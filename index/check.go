@@ -21,8 +21,8 @@ type CheckOptions struct {
 	Progress func(done, total int64)
 }
 
-// Checked is the result of Check.
-type Checked struct {
+// CheckResult is the result of Check.
+type CheckResult struct {
 	Items    int       `json:"items"` // items in the index, after a repair if asked for
 	Segments int       `json:"segments"`
 	Bytes    int64     `json:"bytes"`
@@ -48,7 +48,7 @@ type Problem struct {
 // index is open elsewhere, it reads the state of one moment, and what is written or removed
 // meanwhile is never a problem. It returns an error if the folder has no readable manifest,
 // which cannot be repaired.
-func Check(ctx context.Context, dir string, opt CheckOptions) (*Checked, error) {
+func Check(ctx context.Context, dir string, opt CheckOptions) (*CheckResult, error) {
 	if opt.Repair {
 		if _, err := readManifest(dir); err != nil {
 			return nil, err
@@ -62,25 +62,25 @@ func Check(ctx context.Context, dir string, opt CheckOptions) (*Checked, error) 
 	return check(ctx, dir, opt, readManifest)
 }
 
-// rereads is how often a check that found problems begins anew because the files with the
+// maxRereads is how often a check that found problems begins anew because the files with the
 // problems were replaced meanwhile.
-const rereads = 10
+const maxRereads = 10
 
 // check is Check with the function that reads the manifest. For a repair the caller holds the
 // lock.
 func check(ctx context.Context, dir string, opt CheckOptions,
-	latest func(string) (*manifest, error)) (*Checked, error) {
+	latest func(string) (*manifest, error)) (*CheckResult, error) {
 	var c *checker
 	defer func() { c.close() }()
-	left := rereads
-	err := settled(dir, latest, func(o *opened) error {
+	left := maxRereads
+	err := readConsistently(dir, latest, func(o *openFiles) error {
 		c.close()
 		c = &checker{ctx: ctx, dir: dir, m: o.m, files: o, opt: opt, total: o.size(),
-			out: &Checked{Problems: []Problem{}}, ids: make(map[string]bool)}
-		if err := c.read(); err != nil {
+			out: &CheckResult{Problems: []Problem{}}, ids: make(map[string]bool)}
+		if err := c.readAll(); err != nil {
 			return fmt.Errorf("checking %s: %w", dir, err)
 		}
-		if left--; left >= 0 && c.outdated(latest) {
+		if left--; left >= 0 && c.isOutdated(latest) {
 			return errReplaced
 		}
 		return nil
@@ -99,16 +99,16 @@ type checker struct {
 	ctx   context.Context
 	dir   string
 	m     *manifest
-	files *opened
+	files *openFiles
 	opt   CheckOptions
-	out   *Checked
+	out   *CheckResult
 	total int64
 
 	state *state
 	ids   map[string]bool // of the rows seen, the newest first
-	// remake are parts whose segment must be rewritten.
-	remake map[*segment]bool
-	open   []*segment
+	// toRewrite are parts whose segment must be rewritten.
+	toRewrite map[*segment]bool
+	open      []*segment
 }
 
 func (c *checker) close() {
@@ -120,12 +120,12 @@ func (c *checker) close() {
 	}
 }
 
-func (c *checker) problem(file string, lost int, consequence, format string, args ...any) {
+func (c *checker) addProblem(file string, lost int, consequence, format string, args ...any) {
 	c.out.Problems = append(c.out.Problems, Problem{file, fmt.Sprintf(format, args...), consequence, lost})
 }
 
-// reason returns the message of an error about a file, without the advice to run Check.
-func reason(err error) string {
+// reasonOf returns the message of an error about a file, without the advice to run Check.
+func reasonOf(err error) string {
 	var damage *DamageError
 	if errors.As(err, &damage) {
 		return damage.Reason
@@ -133,33 +133,33 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// outdated reports whether there is a problem with a file that the newest manifest no longer
+// isOutdated reports whether there is a problem with a file that the newest manifest no longer
 // names.
-func (c *checker) outdated(latest func(string) (*manifest, error)) bool {
+func (c *checker) isOutdated(latest func(string) (*manifest, error)) bool {
 	if len(c.out.Problems) == 0 {
 		return false
 	}
 	now, err := latest(c.dir)
-	if err != nil || now.same(c.m) {
+	if err != nil || now.isSameGeneration(c.m) {
 		return false
 	}
-	names := now.names()
+	names := now.fileNames()
 	return slices.ContainsFunc(c.out.Problems, func(p Problem) bool { return !slices.Contains(names, p.File) })
 }
 
-// unopened reports whether an error means that this process may not or cannot open a file at
+// cannotOpen reports whether an error means that this process may not or cannot open a file at
 // present. The file itself may be intact.
-func unopened(err error) bool {
+func cannotOpen(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// read reads all files.
-func (c *checker) read() error {
-	c.remake = make(map[*segment]bool)
+// readAll reads all files.
+func (c *checker) readAll() error {
+	c.toRewrite = make(map[*segment]bool)
 	c.out.Segments = len(c.m.Segments)
 	var parts []part
 	for _, ref := range c.m.Segments {
-		p, err := c.segment(ref)
+		p, err := c.readSegment(ref)
 		if err != nil {
 			return err
 		}
@@ -168,17 +168,17 @@ func (c *checker) read() error {
 		}
 	}
 	c.state = newState(c.m, parts)
-	if err := c.log(); err != nil {
+	if err := c.readLog(); err != nil {
 		return err
 	}
-	return guarded(func() error {
-		c.duplicates()
+	return recoverMapped(func() error {
+		c.findDuplicates()
 		return nil
 	})
 }
 
-// done adds to the progress.
-func (c *checker) done(n int64) error {
+// addProgress adds to the progress.
+func (c *checker) addProgress(n int64) error {
 	c.out.Bytes += n
 	if c.opt.Progress != nil {
 		c.opt.Progress(c.out.Bytes, c.total)
@@ -186,36 +186,36 @@ func (c *checker) done(n int64) error {
 	return c.ctx.Err()
 }
 
-// segment reads one segment and its removals.
-func (c *checker) segment(ref segmentRef) (part, error) {
+// readSegment reads one segment and its removals.
+func (c *checker) readSegment(ref segmentRef) (part, error) {
 	var s *segment
 	var bad []string
-	f, err := c.files.take(ref.File)
+	f, err := c.files.takeSegment(ref.File)
 	if err == nil {
-		s, bad, err = salvage(filepath.Join(c.dir, ref.File), f, c.m.Dim, c.m.Distance)
+		s, bad, err = readDamagedSegment(filepath.Join(c.dir, ref.File), f, c.m.Dim, c.m.Distance)
 	}
-	if unopened(err) {
+	if cannotOpen(err) {
 		return part{}, err
 	}
 	if err != nil {
-		c.problem(ref.File, ref.Rows, "its items are lost", "%s", reason(err))
+		c.addProblem(ref.File, ref.Rows, "its items are lost", "%s", reasonOf(err))
 		return part{}, c.ctx.Err()
 	}
 	c.open = append(c.open, s)
-	p := part{seg: s, live: s.all, dead: ref.Dead}
+	p := part{seg: s, live: s.allRows, removedFile: ref.RemovedFile}
 	if s.n != ref.Rows {
-		c.problem(ref.File, 0, "the manifest is corrected", "it has %d rows, and the manifest says %d", s.n, ref.Rows)
+		c.addProblem(ref.File, 0, "the manifest is corrected", "it has %d rows, and the manifest says %d", s.n, ref.Rows)
 	}
-	if ref.Dead != "" {
-		if p.live, err = ref.rows(c.files, s.n); unopened(err) {
+	if ref.RemovedFile != "" {
+		if p.live, err = ref.liveRows(c.files, s.n); cannotOpen(err) {
 			return part{}, err
 		} else if err != nil {
-			c.problem(ref.Dead, 0, "items that were removed come back", "%s", reason(err))
-			p.live, p.dead = s.all, ""
+			c.addProblem(ref.RemovedFile, 0, "items that were removed come back", "%s", reasonOf(err))
+			p.live, p.removedFile = s.allRows, ""
 		}
 	}
 	lost := newBitmap(s.n)
-	err = guarded(func() error {
+	err = recoverMapped(func() error {
 		bad = append(bad, s.checkSections(lost)...)
 		if len(bad) == 0 {
 			bad = s.checkFind()
@@ -223,33 +223,33 @@ func (c *checker) segment(ref segmentRef) (part, error) {
 		return nil
 	})
 	if err != nil {
-		c.problem(ref.File, ref.Rows, "its items are lost", "%s", reason(err))
+		c.addProblem(ref.File, ref.Rows, "its items are lost", "%s", reasonOf(err))
 		return part{}, c.ctx.Err()
 	}
 	n := 0
-	lost.each(func(r int) bool {
+	lost.visitRows(func(r int) bool {
 		if p.live.has(r) {
 			n++
 		}
 		return true
 	})
 	for _, reason := range bad {
-		c.remake[s] = true
+		c.toRewrite[s] = true
 		what := "it is rebuilt"
 		if n > 0 {
 			what = fmt.Sprintf("%d items are lost", n)
 		}
-		c.problem(ref.File, n, what, "%s", reason)
+		c.addProblem(ref.File, n, what, "%s", reason)
 	}
 	if n > 0 {
 		p.live = slices.Clone(p.live)
-		lost.each(func(r int) bool {
+		lost.visitRows(func(r int) bool {
 			p.live.clear(r)
 			return true
 		})
 	}
-	p.gone = s.n - p.live.count()
-	return p, c.done(int64(len(s.file.Bytes)))
+	p.numRemoved = s.n - p.live.count()
+	return p, c.addProgress(int64(len(s.file.Bytes)))
 }
 
 const (
@@ -269,7 +269,7 @@ func (s *segment) checkSections(lost bitmap) (bad []string) {
 		}
 	}
 	if s.sums == nil && len(bad) > 0 && bad[0] == vectorsDiffer {
-		copy(lost, s.all) // it is not known which
+		copy(lost, s.allRows) // it is not known which
 	}
 	for b, sum := range s.sums {
 		lo, hi := b*s.group, min((b+1)*s.group, s.n)
@@ -280,7 +280,7 @@ func (s *segment) checkSections(lost bitmap) (bad []string) {
 		}
 	}
 	for r := range s.n {
-		if !lost.has(r) && (unfinite(s.row(r)) >= 0 || !storedID(s.ids.at(r))) {
+		if !lost.has(r) && (firstNonFinite(s.row(r)) >= 0 || !isValidID(s.ids.at(r))) {
 			bad = append(bad, fmt.Sprintf("row %d has no valid item", r))
 			lost.set(r)
 		}
@@ -298,33 +298,33 @@ func (s *segment) checkFind() []string {
 	return nil
 }
 
-// log reads the log.
-func (c *checker) log() error {
+// readLog reads the log.
+func (c *checker) readLog() error {
 	c.state.begin()
-	var found *logged
-	f, err := c.files.other(c.m.Log)
+	var found *logContent
+	f, err := c.files.fileOf(c.m.Log)
 	if err == nil {
 		found, err = readLog(f, c.m.Index, c.m.Dim, func(ops []operation) error {
-			return guarded(func() error { return c.state.replay(ops) })
+			return recoverMapped(func() error { return c.state.replay(ops) })
 		})
 	}
 	var damage *DamageError
 	switch {
 	case errors.As(err, &damage):
-		c.problem(c.m.Log, 0, "changes from there on, up to the next segment, are lost", "%s",
+		c.addProblem(c.m.Log, 0, "changes from there on, up to the next segment, are lost", "%s",
 			damage.Reason)
 	case errors.Is(err, fs.ErrNotExist):
-		c.problem(c.m.Log, 0, "the last changes are lost", "it is missing")
+		c.addProblem(c.m.Log, 0, "the last changes are lost", "it is missing")
 	case err != nil:
 		return err
-	case found.short != nil:
-		c.problem(c.m.Log, 0, "they are lost", "%s", found.short.reason())
+	case found.shortfall != nil:
+		c.addProblem(c.m.Log, 0, "they are lost", "%s", found.shortfall.reason())
 	}
 	c.state.commit()
 	switch {
 	case err == nil:
 		c.out.Unfinished = max(0, found.size-found.end)
-		return c.done(found.size)
+		return c.addProgress(found.size)
 	case f == nil:
 		return nil
 	}
@@ -332,12 +332,12 @@ func (c *checker) log() error {
 	if err != nil {
 		return err
 	}
-	return c.done(st.Size())
+	return c.addProgress(st.Size())
 }
 
-// duplicates finds ids that occur twice (the newest item counts), and counts
+// findDuplicates finds ids that occur twice (the newest item counts), and counts
 // the items.
-func (c *checker) duplicates() {
+func (c *checker) findDuplicates() {
 	twice := ""
 	n := 0
 	see := func(id string) bool {
@@ -358,47 +358,47 @@ func (c *checker) duplicates() {
 	for k := len(c.state.parts) - 1; k >= 0; k-- {
 		p := &c.state.parts[k]
 		live := slices.Clone(p.live)
-		p.live.each(func(r int) bool {
+		p.live.visitRows(func(r int) bool {
 			if !see(p.seg.ids.at(r)) {
 				live.clear(r)
-				p.gone++
+				p.numRemoved++
 			}
 			return true
 		})
 		p.live = live
 	}
 	if n > 0 {
-		c.problem(manifestFile, 0, "the newest item of each id is kept", "%d ids occur twice, such as %q", n, twice)
+		c.addProblem(manifestFile, 0, "the newest item of each id is kept", "%d ids occur twice, such as %q", n, twice)
 	}
 	c.out.Items = len(c.ids)
 }
 
 // repair writes a manifest of the intact parts, and rewrites damaged ones.
 func (c *checker) repair() error {
-	x := &Index{dir: c.dir, sizes: usualSizes()}
+	x := &Index{dir: c.dir, sizes: defaultLimits()}
 	w := &writer{x: x, m: c.m, state: c.state}
 	w.next.Store(c.m.Next)
 	for i := range c.state.parts {
 		p := &c.state.parts[i]
-		p.noted = -1 // write the removed rows again
-		if p.gone == 0 {
-			p.noted, p.dead = 0, ""
+		p.numRecorded = -1 // write the removed rows again
+		if p.numRemoved == 0 {
+			p.numRecorded, p.removedFile = 0, ""
 		}
 	}
 	ch := w.change()
 	parts := slices.Clone(c.state.parts)
 	for i, p := range parts {
-		if !c.remake[p.seg] || p.gone == p.seg.n {
+		if !c.toRewrite[p.seg] || p.numRemoved == p.seg.n {
 			continue
 		}
 		rows := &viewSource{v: &view{parts: parts[i : i+1], tail: &tail{dim: c.m.Dim}}}
-		p.live.each(func(r int) bool {
+		p.live.visitRows(func(r int) bool {
 			rows.list = append(rows.list, rowRef{0, int32(r)})
 			return true
 		})
 		var anew part
-		if err := guarded(func() error {
-			anew = ch.segment(c.ctx, rows, nil, nil)
+		if err := recoverMapped(func() error {
+			anew = ch.writeSegment(c.ctx, rows, nil, nil)
 			return ch.err
 		}); err != nil {
 			return err
@@ -409,7 +409,7 @@ func (c *checker) repair() error {
 	if !slices.ContainsFunc(parts, func(p part) bool { return p.seg.lists != nil }) {
 		ch.m.Lists = nil
 	}
-	if err := w.settle(c.ctx, ch, parts); err != nil {
+	if err := w.sealLog(c.ctx, ch, parts); err != nil {
 		return err
 	}
 	defer w.log.close()

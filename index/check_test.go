@@ -56,7 +56,7 @@ func TestCheckOfSections(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range m.Segments {
-			if s.Dead != "" {
+			if s.RemovedFile != "" {
 				t.Errorf("of the sound segment %s, or one made anew, rows are noted as removed", s.File)
 			}
 			if strings.HasSuffix(path, s.File) {
@@ -73,18 +73,18 @@ func TestCheckOfSections(t *testing.T) {
 // A file that may not be read, or that is one too many to be open, is an error of the check
 // and no damage: a repair would leave its items out.
 func TestCheckOfUnreadableFiles(t *testing.T) {
-	x, _ := replaced(t)
+	x, _ := newReplaceable(t)
 	for _, why := range []error{syscall.EACCES, syscall.EMFILE, syscall.ENFILE} {
 		for _, which := range []func(*manifest) string{
 			func(m *manifest) string { return m.Segments[0].File },
-			func(m *manifest) string { return m.Segments[0].Dead },
+			func(m *manifest) string { return m.Segments[0].RemovedFile },
 			func(m *manifest) string { return m.Log },
 		} {
-			err := settled(x.dir, readManifest, func(o *opened) error {
+			err := readConsistently(x.dir, readManifest, func(o *openFiles) error {
 				o.faults[which(o.m)] = &fs.PathError{Op: "open", Path: which(o.m), Err: why}
-				c := &checker{ctx: t.Context(), dir: x.dir, m: o.m, files: o, out: &Checked{}, ids: map[string]bool{}}
+				c := &checker{ctx: t.Context(), dir: x.dir, m: o.m, files: o, out: &CheckResult{}, ids: map[string]bool{}}
 				defer c.close()
-				err := c.read()
+				err := c.readAll()
 				if len(c.out.Problems) > 0 {
 					t.Errorf("%s, %v: %+v", which(o.m), why, c.out.Problems)
 				}

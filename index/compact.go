@@ -13,15 +13,15 @@ import (
 
 // CompactOptions control Compact.
 type CompactOptions struct {
-	// Lists is the number of lists of near items into which the index is cut, so that a
+	// NumLists is the number of lists of near items into which the index is cut, so that a
 	// search need not read all items. The square root of the number of items is a good
 	// choice; below some million items there is little to gain. 0 keeps the present lists
 	// or lack of them; -1 removes lists, so that every search is exact.
-	Lists int
+	NumLists int
 	// Recall is the share of the true 10 nearest that searches in lists should find;
 	// default 0.95. It determines how many lists a search reads, measured with items of the
 	// index as queries that are not used to make the lists. Queries unlike the items find
-	// less: see Lists.RecallUnlike.
+	// less: see Lists.RecallOutliers.
 	Recall float64
 	// Seed of the random choices: the initial lists, and the items used as queries.
 	Seed uint64
@@ -37,8 +37,8 @@ func (x *Index) Compact(ctx context.Context, opt CompactOptions) error {
 	switch {
 	case w == nil:
 		return store.ErrReadOnly
-	case opt.Lists < -1:
-		return inputf("%d lists: want 1 or more, 0 to keep their number, -1 for none", opt.Lists)
+	case opt.NumLists < -1:
+		return inputf("%d lists: want 1 or more, 0 to keep their number, -1 for none", opt.NumLists)
 	case opt.Recall < 0 || opt.Recall > 1 || opt.Recall != opt.Recall:
 		return inputf("a recall of %g: want a share from 0 to 1", opt.Recall)
 	}
@@ -48,7 +48,7 @@ func (x *Index) Compact(ctx context.Context, opt CompactOptions) error {
 	}
 	w.merging.Lock()
 	defer w.merging.Unlock()
-	if _, err := w.ask(&request{ctx: ctx, seal: true}); err != nil {
+	if _, err := w.submit(&request{ctx: ctx, seal: true}); err != nil {
 		return err
 	}
 	v, err := x.acquire()
@@ -59,26 +59,26 @@ func (x *Index) Compact(ctx context.Context, opt CompactOptions) error {
 	if len(v.parts) == 0 {
 		return nil
 	}
-	if opt.Lists == 0 && v.m.Lists != nil {
-		opt.Lists = v.m.Lists.Lists
+	if opt.NumLists == 0 && v.m.Lists != nil {
+		opt.NumLists = v.m.Lists.NumLists
 	}
-	g := &merged{v: v, parts: v.parts, reset: true}
-	var list *listing
+	g := &mergedSegment{v: v, parts: v.parts, reset: true}
+	var list *listLayout
 	rows := g.rows()
-	if err := g.sound(); err != nil {
+	if err := g.checkVectors(); err != nil {
 		return err
 	}
-	if opt.Lists > 0 {
-		if list, g.lists, err = cut(ctx, v, rows, opt); err != nil {
-			return fmt.Errorf("cutting %d items into %d lists: %w", len(rows.list), opt.Lists, err)
+	if opt.NumLists > 0 {
+		if list, g.lists, err = buildLists(ctx, v, rows, opt); err != nil {
+			return fmt.Errorf("cutting %d items into %d lists: %w", len(rows.list), opt.NumLists, err)
 		}
 	}
 	progress := func(done float64) { opt.Progress("writing", done) }
 	return w.merge(ctx, g, rows, list, progress)
 }
 
-// merged is a segment that replaces others.
-type merged struct {
+// mergedSegment is a segment that replaces others.
+type mergedSegment struct {
 	v     *view
 	parts []part // parts of v that it was made from
 	seg   *segment
@@ -89,11 +89,11 @@ type merged struct {
 }
 
 // rows returns the rows that were not removed.
-func (g *merged) rows() *viewSource {
+func (g *mergedSegment) rows() *viewSource {
 	out := &viewSource{v: g.v}
 	for at, p := range g.v.parts {
 		if slices.ContainsFunc(g.parts, func(q part) bool { return q.seg == p.seg }) {
-			p.live.each(func(r int) bool {
+			p.live.visitRows(func(r int) bool {
 				out.list = append(out.list, rowRef{int32(at), int32(r)})
 				return true
 			})
@@ -102,12 +102,12 @@ func (g *merged) rows() *viewSource {
 	return out
 }
 
-// sound compares the vectors with their checksums before they are rewritten. With new
+// checkVectors compares the vectors with their checksums before they are rewritten. With new
 // checksums, damaged vectors would look intact for ever.
-func (g *merged) sound() error {
-	return guarded(func() error {
+func (g *mergedSegment) checkVectors() error {
+	return recoverMapped(func() error {
 		for _, p := range g.parts {
-			if err := p.seg.guard.allRows(p.live); err != nil {
+			if err := p.seg.guard.compareRows(p.live); err != nil {
 				return err
 			}
 		}
@@ -116,14 +116,14 @@ func (g *merged) sound() error {
 }
 
 // merge writes rows as a segment and makes the writer replace the parts by it.
-func (w *writer) merge(ctx context.Context, g *merged, rows *viewSource, l *listing, progress func(float64)) error {
+func (w *writer) merge(ctx context.Context, g *mergedSegment, rows *viewSource, l *listLayout, progress func(float64)) error {
 	if g.list = rows.list; len(rows.list) > 0 {
-		path := filepath.Join(w.x.dir, w.name("seg"))
-		spec := &segmentSpec{dim: g.v.m.Dim, distance: g.v.m.Distance, columns: g.v.schema.list(), source: rows,
+		path := filepath.Join(w.x.dir, w.newName("seg"))
+		spec := &segmentSpec{dim: g.v.m.Dim, distance: g.v.m.Distance, columns: g.v.schema.columnList(), source: rows,
 			lists: l, progress: progress}
-		err := g.sound()
+		err := g.checkVectors()
 		if err == nil {
-			err = guarded(func() error { return writeSegment(ctx, w.x.files, path, spec) })
+			err = recoverMapped(func() error { return writeSegment(ctx, w.x.files, path, spec) })
 		}
 		if err == nil {
 			g.seg, err = openSegment(path, g.v.m.Dim, g.v.m.Distance)
@@ -132,9 +132,9 @@ func (w *writer) merge(ctx context.Context, g *merged, rows *viewSource, l *list
 			return errors.Join(err, w.x.files.Remove(path))
 		}
 	}
-	_, err := w.ask(&request{ctx: ctx, install: g})
+	_, err := w.submit(&request{ctx: ctx, install: g})
 	if err != nil && g.seg != nil {
-		if w.unnamed(g.seg) {
+		if w.isUnnamed(g.seg) {
 			err = errors.Join(err, w.x.files.Remove(g.seg.path))
 		}
 		g.seg.file.Close()
@@ -142,8 +142,8 @@ func (w *writer) merge(ctx context.Context, g *merged, rows *viewSource, l *list
 	return err
 }
 
-// unnamed reports whether the manifest in the folder does not name a segment, or cannot be read.
-func (w *writer) unnamed(s *segment) bool {
+// isUnnamed reports whether the manifest in the folder does not name a segment, or cannot be read.
+func (w *writer) isUnnamed(s *segment) bool {
 	m, err := readManifest(w.x.dir)
 	return err == nil && !slices.ContainsFunc(m.Segments, func(r segmentRef) bool {
 		return r.File == filepath.Base(s.path)
@@ -152,7 +152,7 @@ func (w *writer) unnamed(s *segment) bool {
 
 // install replaces the parts by the merged segment, without the rows that were removed since the merge
 // began.
-func (w *writer) install(g *merged) error {
+func (w *writer) install(g *mergedSegment) error {
 	c := w.change()
 	var parts []part
 	now := make(map[int32]part) // by index in g.v.parts
@@ -165,11 +165,11 @@ func (w *writer) install(g *merged) error {
 		}
 	}
 	if g.seg != nil {
-		p := part{seg: g.seg, live: slices.Clone(g.seg.all)}
+		p := part{seg: g.seg, live: slices.Clone(g.seg.allRows)}
 		for i, ref := range g.list {
-			if old, ok := now[ref.at]; !ok || !old.live.has(int(ref.row)) {
+			if old, ok := now[ref.part]; !ok || !old.live.has(int(ref.row)) {
 				p.live.clear(i)
-				p.gone++
+				p.numRemoved++
 			}
 		}
 		parts = append([]part{p}, parts...)
@@ -177,7 +177,7 @@ func (w *writer) install(g *merged) error {
 	if g.reset {
 		c.m.Lists = g.lists
 	}
-	parts = c.removals(parts)
+	parts = c.writeRemovals(parts)
 	if err := c.commit(parts); err != nil {
 		return err
 	}
@@ -188,22 +188,22 @@ func (w *writer) install(g *merged) error {
 	}
 	w.state.parts = parts
 	w.publish()
-	c.clean()
+	c.removeUnused()
 	return nil
 }
 
 // tier returns the size class of a segment.
-func (z *sizes) tier(rows int) int {
+func (z *limits) tier(rows int) int {
 	t := 0
-	for ; rows > 2*z.seal; rows /= z.fan {
+	for ; rows > 2*z.sealRows; rows /= z.mergeCount {
 		t++
 	}
 	return t
 }
 
-// begin counts one more merge, unless the writer is being stopped. Stopping waits for the merges that were
+// beginMerge counts one more merge, unless the writer is being stopped. Stopping waits for the merges that were
 // counted.
-func (w *writer) begin() bool {
+func (w *writer) beginMerge() bool {
 	w.halting.Lock()
 	defer w.halting.Unlock()
 	select {
@@ -215,22 +215,22 @@ func (w *writer) begin() bool {
 	}
 }
 
-// mergeSome starts to merge segments of similar size if there are enough of them, or to
+// startMerge starts to merge segments of similar size if there are enough of them, or to
 // rewrite one that has lost more than half of its rows. After an error nothing has changed,
 // so errors are ignored.
-func (w *writer) mergeSome() {
+func (w *writer) startMerge() {
 	tiers := make(map[int][]part)
 	var chosen []part
 	for _, p := range w.state.parts {
-		if 2*p.gone > p.seg.n && p.seg.lists == nil {
+		if 2*p.numRemoved > p.seg.n && p.seg.lists == nil {
 			chosen = []part{p}
 			break
 		}
 		if p.seg.lists != nil { // lists were requested, and stay
 			continue
 		}
-		t := w.x.sizes.tier(p.seg.n - p.gone)
-		if tiers[t] = append(tiers[t], p); len(tiers[t]) == w.x.sizes.fan {
+		t := w.x.sizes.tier(p.seg.n - p.numRemoved)
+		if tiers[t] = append(tiers[t], p); len(tiers[t]) == w.x.sizes.mergeCount {
 			chosen = tiers[t]
 			break
 		}
@@ -243,7 +243,7 @@ func (w *writer) mergeSome() {
 		w.merging.Unlock()
 		return
 	}
-	if !w.begin() {
+	if !w.beginMerge() {
 		v.release()
 		w.merging.Unlock()
 		return
@@ -261,7 +261,7 @@ func (w *writer) mergeSome() {
 			case <-ctx.Done():
 			}
 		}()
-		g := &merged{v: v, parts: chosen}
+		g := &mergedSegment{v: v, parts: chosen}
 		_ = w.merge(ctx, g, g.rows(), nil, nil) // after an error nothing has changed
 	}()
 }

@@ -16,7 +16,7 @@ func TestCompactThatCannotEnd(t *testing.T) {
 	full := errors.New("the disk is full")
 	for _, left := range []int{0, 1, 5} {
 		fails, step := 0, 0 // which of the replacements
-		open := &Index{dir: t.TempDir(), sizes: usualSizes(), files: atomic.Files{Fault: func(op, path string) error {
+		open := &Index{dir: t.TempDir(), sizes: defaultLimits(), files: atomic.Files{Fault: func(op, path string) error {
 			if op == "rename" && filepath.Base(path) == manifestFile {
 				if step++; step == fails {
 					return full
@@ -45,7 +45,7 @@ func TestCompactThatCannotEnd(t *testing.T) {
 			if err = x.Compact(t.Context(), CompactOptions{}); err != nil && !errors.Is(err, full) {
 				t.Fatal(err)
 			}
-			if got, want := present(t, x.dir), named(x.w.m); !slices.Equal(got, want) {
+			if got, want := presentFiles(t, x.dir), namedFiles(x.w.m); !slices.Equal(got, want) {
 				t.Errorf("%d items, failure %d: there are %q, and the manifest names %q", left, fails, got, want)
 			}
 			if n := x.Info().Items; n != left {
@@ -58,8 +58,8 @@ func TestCompactThatCannotEnd(t *testing.T) {
 	}
 }
 
-// present are those of a folder that a manifest can name.
-func present(t *testing.T, dir string) (out []string) {
+// presentFiles are those of a folder that a manifest can name.
+func presentFiles(t *testing.T, dir string) (out []string) {
 	t.Helper()
 	all, err := os.ReadDir(dir)
 	if err != nil {
@@ -73,11 +73,11 @@ func present(t *testing.T, dir string) (out []string) {
 	return out
 }
 
-func named(m *manifest) []string {
+func namedFiles(m *manifest) []string {
 	out := []string{m.Log}
 	for _, s := range m.Segments {
-		if out = append(out, s.File); s.Dead != "" {
-			out = append(out, s.Dead)
+		if out = append(out, s.File); s.RemovedFile != "" {
+			out = append(out, s.RemovedFile)
 		}
 	}
 	slices.Sort(out)
@@ -89,11 +89,11 @@ func TestNamesOfFiles(t *testing.T) {
 	w := &writer{}
 	w.next.Store(999_999)
 	for _, want := range []string{"999999.seg", "1000000.seg"} {
-		if got := w.name("seg"); got != want {
+		if got := w.newName("seg"); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if w.next.Store(7); w.name("log") != "000007.log" || w.next.Load() != 8 {
+	if w.next.Store(7); w.newName("log") != "000007.log" || w.next.Load() != 8 {
 		t.Errorf("then %d", w.next.Load())
 	}
 }
@@ -101,7 +101,7 @@ func TestNamesOfFiles(t *testing.T) {
 // Segments are of one class up to twice the rows that are sealed, of the next up to so many
 // times as many as are merged, and so on.
 func TestTiers(t *testing.T) {
-	z := sizes{seal: 100, fan: 8}
+	z := limits{sealRows: 100, mergeCount: 8}
 	for rows, want := range map[int]int{1: 0, 200: 0, 201: 1, 1607: 1, 1608: 2, 12863: 2, 12864: 3} {
 		if got := z.tier(rows); got != want {
 			t.Errorf("%d rows are of class %d, want %d", rows, got, want)

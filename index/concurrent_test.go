@@ -94,10 +94,10 @@ func TestConcurrently(t *testing.T) {
 // those it waits for.
 func TestNoMergeAfterStop(t *testing.T) {
 	x := createSmall(t, Config{Dim: 8})
-	x.sizes.fan = 9 // nothing is merged yet
+	x.sizes.mergeCount = 9 // nothing is merged yet
 	for k := range 3 {
 		var entries []store.Item
-		for i := range x.sizes.bulk {
+		for i := range x.sizes.bulkRows {
 			entries = append(entries, generation(fmt.Sprintf("%d of %d", i, k), k))
 		}
 		if _, err := x.Add(t.Context(), entries, AddOptions{}); err != nil {
@@ -107,9 +107,9 @@ func TestNoMergeAfterStop(t *testing.T) {
 	if err := x.w.stop(); err != nil {
 		t.Fatal(err)
 	}
-	x.sizes.fan = 3
+	x.sizes.mergeCount = 3
 	for range 100 {
-		x.w.mergeSome()
+		x.w.startMerge()
 		if !x.w.merging.TryLock() {
 			t.Fatal("a merge began")
 		}

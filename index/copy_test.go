@@ -12,8 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// copied copies the files of a folder in the order of their names, as cp -r does with a folder that changes.
-func copied(from, to string) error {
+// copyFolder copies the files of a folder in the order of their names, as cp -r does with a folder that changes.
+func copyFolder(from, to string) error {
 	if err := os.MkdirAll(to, 0o777); err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func TestCopyWhileWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	x.sizes = small()
+	x.sizes = smallLimits()
 	var acked atomic.Int64
 	var stop atomic.Bool
 	done := make(chan struct{})
@@ -64,7 +64,7 @@ func TestCopyWhileWritten(t *testing.T) {
 	for k := range 60 {
 		to := filepath.Join(t.TempDir(), fmt.Sprint(k))
 		before := acked.Load()
-		if err := copied(x.Dir(), to); errors.Is(err, fs.ErrNotExist) {
+		if err := copyFolder(x.Dir(), to); errors.Is(err, fs.ErrNotExist) {
 			outcome["cp says so"]++
 			continue
 		} else if err != nil {

@@ -17,7 +17,7 @@ func (x *Index) Counts(column string) (map[string]int, error) {
 	defer v.release()
 	out := make(map[string]int)
 	for _, p := range v.parts {
-		if err := touch(p.seg.path, func() { p.seg.countValues(column, p.live, out) }); err != nil {
+		if err := readMapped(p.seg.path, func() { p.seg.countValues(column, p.live, out) }); err != nil {
 			return nil, err
 		}
 	}
@@ -36,7 +36,7 @@ func (s *segment) countValues(column string, of bitmap, out map[string]int) {
 	case c == nil:
 	case c.words != nil: // look up each text once
 		rows := make([]int, len(c.text.offsets))
-		of.each(func(row int) bool {
+		of.visitRows(func(row int) bool {
 			rows[c.words[row]]++
 			return true
 		})
@@ -46,7 +46,7 @@ func (s *segment) countValues(column string, of bitmap, out map[string]int) {
 			}
 		}
 	default:
-		of.each(func(row int) bool {
+		of.visitRows(func(row int) bool {
 			if v := c.value(row); v != nil {
 				out[store.FormatValue(v)]++
 			}

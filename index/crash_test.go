@@ -48,7 +48,7 @@ func TestCrashing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := (&Index{dir: dir, sizes: small()}).open()
+	x, err := (&Index{dir: dir, sizes: smallLimits()}).open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,8 +130,8 @@ func TestKill(t *testing.T) {
 	for round := range times {
 		// What is under way when the program dies may be there or not.
 		open := make(map[string][]int)
-		acknowledged += crash(t, dir, round+1, rng, known, open)
-		x, err := (&Index{dir: dir, sizes: small()}).open()
+		acknowledged += crashOnce(t, dir, round+1, rng, known, open)
+		x, err := (&Index{dir: dir, sizes: smallLimits()}).open()
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
@@ -150,8 +150,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// crash runs the program, kills it after a while and notes what it acknowledged.
-func crash(t *testing.T, dir string, seed int, rng *rand.Rand, known map[string]int, open map[string][]int) int {
+// crashOnce runs the program, kills it after a while and notes what it acknowledged.
+func crashOnce(t *testing.T, dir string, seed int, rng *rand.Rand, known map[string]int, open map[string][]int) int {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestCrashing$")
 	cmd.Env = append(os.Environ(), crashDir+"="+dir, fmt.Sprintf("%s_SEED=%d", crashDir, seed))
@@ -173,12 +173,12 @@ func crash(t *testing.T, dir string, seed int, rng *rand.Rand, known map[string]
 			timer = time.AfterFunc(time.Duration(rng.IntN(400))*time.Millisecond, func() { cmd.Process.Kill() })
 		case len(word) > 3 && word[0] == "begin":
 			for _, id := range word[3:] {
-				open[id] = append(open[id], stamped(word))
+				open[id] = append(open[id], stampOf(word))
 			}
 		case len(word) > 3 && word[0] == "done":
 			done++
 			for _, id := range word[3:] {
-				known[id] = stamped(word)
+				known[id] = stampOf(word)
 				delete(open, id)
 			}
 		case word[0] == "failed":
@@ -194,8 +194,8 @@ func crash(t *testing.T, dir string, seed int, rng *rand.Rand, known map[string]
 	return done
 }
 
-// stamped is the generation that a line is about, 0 of a removal.
-func stamped(word []string) int {
+// stampOf is the generation that a line is about, 0 of a removal.
+func stampOf(word []string) int {
 	n, err := strconv.Atoi(word[2])
 	if err != nil || word[1] == "remove" {
 		return 0
@@ -211,7 +211,7 @@ func compareCrashed(t *testing.T, x *Index, round int, known map[string]int, ope
 			t.Fatal(err)
 		}
 		n := int(e.Columns["n"].(float64))
-		if !same(e, generation(e.ID, n)) {
+		if !isSameItem(e, generation(e.ID, n)) {
 			t.Fatalf("round %d: %q is half there: %+v", round, e.ID, e)
 		}
 		found[e.ID] = n
@@ -300,7 +300,7 @@ func TestFaults(t *testing.T) {
 					mu.Lock()
 					countdown = -1
 					mu.Unlock()
-					agree(t, x, m, rng)
+					compareModel(t, x, m, rng)
 				}
 			}
 			if failed == 0 && op != "rename" {
@@ -310,7 +310,7 @@ func TestFaults(t *testing.T) {
 			countdown = -1
 			mu.Unlock()
 			y := reopen(t, x)
-			agree(t, y, m, rng)
+			compareModel(t, y, m, rng)
 			add(t, y, entries(3, 4, 99), AddOptions{})
 		})
 	}

@@ -13,13 +13,13 @@ import (
 // The dead file of a segment is of its rows and no others, and every byte of it counts.
 func TestDeadFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "1.dead")
-	live := full(70)
+	live := fullBitmap(70)
 	live.clear(3)
 	live.clear(69)
-	if err := writeDead(files.Files{}, path, 70, live); err != nil {
+	if err := writeRemoved(files.Files{}, path, 70, live); err != nil {
 		t.Fatal(err)
 	}
-	got, err := readDead(openFile(t, path), 70)
+	got, err := readRemoved(openFile(t, path), 70)
 	if err != nil || got.count() != 68 || got.has(3) || got.has(69) || !got.has(68) {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -31,7 +31,7 @@ func TestDeadFile(t *testing.T) {
 	for n, want := range map[int]string{71: "it belongs to a segment of 70 rows: want 71", 129: "its 40 bytes are " +
 		"not a list",
 		64: "it belongs to a segment of 70 rows: want 64"} {
-		if _, err := readDead(openFile(t, path), n); !errors.As(err, &damage) || !strings.Contains(err.Error(), want) {
+		if _, err := readRemoved(openFile(t, path), n); !errors.As(err, &damage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d rows: %v, want %s", n, err, want)
 		}
 	}
@@ -41,13 +41,13 @@ func TestDeadFile(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readDead(openFile(t, path), 70); !errors.As(err, &damage) {
+		if _, err := readRemoved(openFile(t, path), 70); !errors.As(err, &damage) {
 			t.Errorf("byte %d: %v", i, err)
 		}
 		if err := os.WriteFile(path, text[:i], 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readDead(openFile(t, path), 70); !errors.As(err, &damage) {
+		if _, err := readRemoved(openFile(t, path), 70); !errors.As(err, &damage) {
 			t.Errorf("%d bytes: %v", i, err)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 func FuzzManifest(f *testing.F) {
 	m := &manifest{Version: formatVersion, Index: "abc", Dim: 3, Log: "000001.log",
 		Columns:  []store.Column{{Name: "a", Kind: store.Text}},
-		Segments: []segmentRef{{File: "000002.seg", Rows: 4, Dead: "000003.dead"}}}
+		Segments: []segmentRef{{File: "000002.seg", Rows: 4, RemovedFile: "000003.dead"}}}
 	text, err := m.encode()
 	if err != nil {
 		f.Fatal(err)
@@ -96,7 +96,7 @@ func segmentBytes(t testing.TB) (b []byte, path string) {
 	}
 	spec := &segmentSpec{dim: 3, source: source, columns: []store.Column{{Name: "price", Kind: store.Number},
 		{Name: "kind", Kind: store.Text}, {Name: "sale", Kind: store.Bool}},
-		lists: &listing{starts: []uint32{0, 10, 40}, centers: make([]float32, 6)}}
+		lists: &listLayout{starts: []uint32{0, 10, 40}, centers: make([]float32, 6)}}
 	if err := writeSegment(context.Background(), (&Index{}).files, path, spec); err != nil {
 		t.Fatal(err)
 	}
@@ -107,16 +107,16 @@ func segmentBytes(t testing.TB) (b []byte, path string) {
 	return b, path
 }
 
-// use does with an open segment what searches and compaction do.
-func use(s *segment) {
+// useSegment does with an open segment what searches and compaction do.
+func useSegment(s *segment) {
 	n, _ := store.ParseFilter(`price < 50 or kind = "hat" or sale or id = "x" or path > "p"`)
-	p := part{seg: s, live: s.all}
+	p := part{seg: s, live: s.allRows}
 	v := newView(&manifest{Version: formatVersion, Dim: s.d}, newSchema(s.table.Columns), []part{p}, &tail{dim: s.d})
-	v.passing(n)
-	q := &pending{ctx: context.Background(), q: Query{Vector: make([]float32, s.d), K: 5}}
-	v.answer(context.Background(), []*pending{q})
+	v.matchingRows(n)
+	q := &pendingQuery{ctx: context.Background(), q: Query{Vector: make([]float32, s.d), K: 5}}
+	v.answer(context.Background(), []*pendingQuery{q})
 	for i := range min(s.n, 100) {
-		touch(s.path, func() {
+		readMapped(s.path, func() {
 			s.item(i)
 			s.find(s.id(i))
 		})
@@ -131,7 +131,7 @@ func FuzzSegment(f *testing.F) {
 			t.Fatal(err)
 		}
 		if s, err := openSegment(path, 3, 0); err == nil {
-			use(s)
+			useSegment(s)
 			s.file.Close()
 		}
 		// With the checksums right, what is in the sections is looked at.
@@ -139,22 +139,22 @@ func FuzzSegment(f *testing.F) {
 		if at := int(at) % (len(b) - 4); at >= 0 {
 			binary.LittleEndian.PutUint32(b[at:], value)
 		}
-		if err := os.WriteFile(path, resummed(b), 0o600); err != nil {
+		if err := os.WriteFile(path, fixSums(b), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if s, bad, err := salvage(path, mappedFile(t, path), 3, 0); err == nil {
+		if s, bad, err := readDamagedSegment(path, mappedFile(t, path), 3, 0); err == nil {
 			if len(bad) == 0 {
-				use(s)
+				useSegment(s)
 			}
-			touch(path, func() { s.checkSections(newBitmap(s.n)) })
+			readMapped(path, func() { s.checkSections(newBitmap(s.n)) })
 			s.file.Close()
 		}
 	})
 }
 
-// resummed is a segment with the checksums of its sections put right, as far as its
+// fixSums is a segment with the checksums of its sections put right, as far as its
 // table can be read.
-func resummed(b []byte) []byte {
+func fixSums(b []byte) []byte {
 	le := binary.LittleEndian
 	end := len(b) - segmentFooter
 	at := le.Uint64(b[end:])
@@ -208,7 +208,7 @@ func TestDamage(t *testing.T) {
 	if n, err := x.Remove(t.Context(), "item 00003", "item 00004"); n != 2 || err != nil {
 		t.Fatal(n, err)
 	}
-	if _, err := x.w.ask(&request{ctx: t.Context(), seal: true}); err != nil {
+	if _, err := x.w.submit(&request{ctx: t.Context(), seal: true}); err != nil {
 		t.Fatal(err)
 	}
 	add(t, x, e, AddOptions{})
@@ -236,7 +236,7 @@ func TestDamage(t *testing.T) {
 			if b[at] ^= 1 << rng.IntN(8); try%5 == 0 {
 				b = good[:at]
 			}
-			damaged(t, x.dir, f.Name(), b, at)
+			checkDamaged(t, x.dir, f.Name(), b, at)
 		}
 		if err := os.WriteFile(path, good, 0o600); err != nil {
 			t.Fatal(err)
@@ -247,8 +247,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// damaged checks a copy of an index in which one file has another content.
-func damaged(t *testing.T, dir, name string, b []byte, at int) {
+// checkDamaged checks a copy of an index in which one file has another content.
+func checkDamaged(t *testing.T, dir, name string, b []byte, at int) {
 	t.Helper()
 	copied := t.TempDir()
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
@@ -270,7 +270,7 @@ func damaged(t *testing.T, dir, name string, b []byte, at int) {
 	// The end of a log may be what was never acknowledged; a gap between sections
 	// means nothing.
 	if filepath.Ext(name) == ".log" || len(c.Problems) == 0 {
-		if ext := filepath.Ext(name); ext == ".dead" || ext == ".seg" && len(b) != 0 && !gap(t, dir, name, at) {
+		if ext := filepath.Ext(name); ext == ".dead" || ext == ".seg" && len(b) != 0 && !isGap(t, dir, name, at) {
 			t.Errorf("%s changed at byte %d: nothing was found", name, at)
 		}
 	}
@@ -293,8 +293,8 @@ func damaged(t *testing.T, dir, name string, b []byte, at int) {
 	}
 }
 
-// gap tells whether a byte of a segment lies between its sections.
-func gap(t *testing.T, dir, name string, at int) bool {
+// isGap tells whether a byte of a segment lies between its sections.
+func isGap(t *testing.T, dir, name string, at int) bool {
 	s, err := openSegment(filepath.Join(dir, name), 2, 0)
 	if err != nil {
 		return false // it is the copy's original that is damaged

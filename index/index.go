@@ -40,16 +40,16 @@ type Options struct {
 
 // Index is an open index. Any number of goroutines may call its methods.
 type Index struct {
-	dir      string
-	dim      int
-	readOnly bool
-	sizes    sizes
-	files    atomic.Files // tests put faults into it
-	held     *lock.Held   // nil if readOnly
-	short    *Shortfall   // of the log, if readOnly
-	w        *writer      // nil if readOnly
-	b        batcher
-	changes  counter.Uint64 // calls of Change
+	dir       string
+	dim       int
+	readOnly  bool
+	sizes     limits
+	files     atomic.Files // tests put faults into it
+	lock      *lock.Held   // nil if readOnly
+	shortfall *Shortfall   // of the log, if readOnly
+	w         *writer      // nil if readOnly
+	b         queryBatcher
+	changes   counter.Uint64 // calls of Change
 
 	mu      sync.Mutex
 	view    *view // the newest
@@ -62,9 +62,9 @@ var ErrClosed = errors.New("the index is closed")
 
 // NetworkDir is the folder in a new index for the network that makes its vectors, for
 // run.Load. It does not exist if the network is not known. See Index.NetworkDir for an open index.
-func NetworkDir(dir string) string { return filepath.Join(dir, usualNetwork) }
+func NetworkDir(dir string) string { return filepath.Join(dir, defaultNetwork) }
 
-const usualNetwork = "network"
+const defaultNetwork = "network"
 
 // NetworkDir is the folder of the network that made the vectors. ReplaceContents replaces the vectors and this folder
 // together. The folder stays for a minute after that.
@@ -86,7 +86,7 @@ func Create(dir string, cfg Config) (*Index, error) {
 	if err := cfg.Distance.Check(); err != nil {
 		return nil, err
 	}
-	x := &Index{dir: dir, sizes: usualSizes()}
+	x := &Index{dir: dir, sizes: defaultLimits()}
 	return x.create(cfg)
 }
 
@@ -98,15 +98,15 @@ func (x *Index) create(cfg Config) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.held = held
-	if err := x.begin(cfg); err != nil {
+	x.lock = held
+	if err := x.writeEmpty(cfg); err != nil {
 		return nil, errors.Join(err, held.Release())
 	}
 	return x.open()
 }
 
-// begin writes the files of an empty index.
-func (x *Index) begin(cfg Config) error {
+// writeEmpty writes the files of an empty index.
+func (x *Index) writeEmpty(cfg Config) error {
 	if _, err := os.Lstat(filepath.Join(x.dir, manifestFile)); err == nil {
 		return fmt.Errorf("%s is an index already: %w", x.dir, fs.ErrExist)
 	}
@@ -133,13 +133,13 @@ var ErrInUse = lock.ErrHeld
 // Open opens the index in a folder. The error is ErrInUse if another process has it open for writing, and it is to be
 // opened for writing.
 func Open(dir string, opt Options) (*Index, error) {
-	x := &Index{dir: dir, readOnly: opt.ReadOnly, sizes: usualSizes()}
+	x := &Index{dir: dir, readOnly: opt.ReadOnly, sizes: defaultLimits()}
 	return x.open()
 }
 
 // open reads the contents of the folder.
 func (x *Index) open() (*Index, error) {
-	if !x.readOnly && x.held == nil {
+	if !x.readOnly && x.lock == nil {
 		if _, err := readManifest(x.dir); err != nil { // check before making a lock in a folder that is not an index
 			return nil, err
 		}
@@ -147,12 +147,12 @@ func (x *Index) open() (*Index, error) {
 		if err != nil {
 			return nil, err
 		}
-		x.held = held
+		x.lock = held
 	}
 	err := x.load()
 	if err != nil {
-		if x.held != nil {
-			err = errors.Join(err, x.held.Release())
+		if x.lock != nil {
+			err = errors.Join(err, x.lock.Release())
 		}
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (x *Index) Yield() error {
 	if done {
 		return nil
 	}
-	return errors.Join(x.w.stop(), x.held.Release())
+	return errors.Join(x.w.stop(), x.lock.Release())
 }
 
 // Dir is the folder of the index.
@@ -238,19 +238,19 @@ type Info struct {
 	Shortfall *Shortfall `json:"shortfall,omitempty"`
 }
 
-// Lists describes the lists of near items into which an index is cut. A search that
+// NumLists describes the lists of near items into which an index is cut. A search that
 // need not be exact reads Probes of them.
 type Lists struct {
-	Lists  int `json:"lists"`
-	Probes int `json:"probes"`
+	NumLists int `json:"lists"`
+	Probes   int `json:"probes"`
 	// Recall is the share of the true 10 nearest that a search of Probes lists found.
 	// It was measured when the lists were made, with Queries items of the index that
 	// were not used to make them.
 	Recall float64 `json:"recall"`
-	// RecallUnlike is the recall for as many queries unlike the items: each is the items' mean
+	// RecallOutliers is the recall for as many queries unlike the items: each is the items' mean
 	// moved in a random direction by an item's distance from it. 0 is unknown.
-	RecallUnlike float64 `json:"recall_unlike,omitempty"`
-	Queries      int     `json:"queries"`
+	RecallOutliers float64 `json:"recall_unlike,omitempty"`
+	NumQueries     int     `json:"queries"`
 }
 
 // Info describes the present state of the index; zero after Close.
@@ -261,7 +261,7 @@ func (x *Index) Info() Info {
 	}
 	defer v.release()
 	info := v.info()
-	info.Shortfall = x.short
+	info.Shortfall = x.shortfall
 	return info
 }
 
@@ -296,12 +296,12 @@ func (x *Index) All() iter.Seq2[store.Item, error] {
 			return
 		}
 		defer v.release()
-		v.each(nil, yield)
+		v.visitItems(nil, yield)
 	}
 }
 
-// Bare is All without the vectors, which it does not read.
-func (x *Index) Bare() iter.Seq2[store.Item, error] {
+// AllWithoutVectors is All without the vectors, which it does not read.
+func (x *Index) AllWithoutVectors() iter.Seq2[store.Item, error] {
 	return func(yield func(store.Item, error) bool) {
 		v, err := x.acquire()
 		if err != nil {
@@ -309,7 +309,7 @@ func (x *Index) Bare() iter.Seq2[store.Item, error] {
 			return
 		}
 		defer v.release()
-		v.bare(yield)
+		v.allWithoutVectors(yield)
 	}
 }
 
@@ -382,7 +382,7 @@ func (x *Index) Update(ctx context.Context, compute func() (Change, error)) (rem
 	if x.w == nil {
 		return 0, Added{}, store.ErrReadOnly
 	}
-	r, err := x.w.ask(&request{ctx: ctx, existing: Replace, compute: compute})
+	r, err := x.w.submit(&request{ctx: ctx, existing: Replace, compute: compute})
 	if err == nil {
 		x.changes.Add(1)
 	}
@@ -426,7 +426,7 @@ func (x *Index) removeOrphans(m *manifest) error {
 	}
 	keep := map[string]bool{m.Log: true}
 	for _, s := range m.Segments {
-		keep[s.File], keep[s.Dead] = true, true
+		keep[s.File], keep[s.RemovedFile] = true, true
 	}
 	entries, err := os.ReadDir(x.dir)
 	if err != nil {

@@ -48,7 +48,7 @@ func TestChanging(t *testing.T) {
 		t.Fatal(err)
 	}
 	ready := false
-	x, err := (&Index{dir: dir, sizes: small(), files: atomic.Files{Fault: func(string, string) error {
+	x, err := (&Index{dir: dir, sizes: smallLimits(), files: atomic.Files{Fault: func(string, string) error {
 		if !ready {
 			return nil
 		}
@@ -93,7 +93,7 @@ func TestChangeIsWhole(t *testing.T) {
 				fmt.Sprintf("%s_ITEMS=%d", crashDir, n))
 			out, err := cmd.Output()
 			told := strings.Contains(string(out), "changed")
-			x, e := (&Index{dir: dir, sizes: small()}).open()
+			x, e := (&Index{dir: dir, sizes: smallLimits()}).open()
 			if e != nil {
 				t.Fatalf("step %d: %v", step, e)
 			}
@@ -104,7 +104,7 @@ func TestChangeIsWhole(t *testing.T) {
 			if told && err == nil && len(want) != len(after) {
 				t.Fatalf("step %d: what was acknowledged is not there", step)
 			}
-			agree(t, x, want, rand.New(rand.NewPCG(1, uint64(step))))
+			compareModel(t, x, want, rand.New(rand.NewPCG(1, uint64(step))))
 			if err := x.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -134,13 +134,13 @@ func TestChangeRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
-	agree(t, x, m, rng)
+	compareModel(t, x, m, rng)
 	removed, added, err := x.Change(t.Context(), Change{Remove: []string{"a", "nothing", "b"},
 		Put: []store.Item{generation("a", 2)}})
 	if err != nil || removed != 2 || added != (Added{Added: 1}) {
 		t.Fatal(removed, added, err)
 	}
-	agree(t, x, model{"a": generation("a", 2)}, rng)
+	compareModel(t, x, model{"a": generation("a", 2)}, rng)
 	r, err := Open(x.dir, Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
@@ -162,10 +162,10 @@ func TestBare(t *testing.T) {
 	add(t, x, []store.Item{generation("last", 1)}, AddOptions{})
 	after["last"] = generation("last", 1)
 	n := 0
-	for it, err := range x.Bare() {
+	for it, err := range x.AllWithoutVectors() {
 		want := after[it.ID]
 		want.Vector = nil
-		if err != nil || !same(it, want) {
+		if err != nil || !isSameItem(it, want) {
 			t.Fatal(it, err)
 		}
 		n++
@@ -173,7 +173,7 @@ func TestBare(t *testing.T) {
 	if n != len(after) {
 		t.Errorf("%d items of %d", n, len(after))
 	}
-	for range x.Bare() {
+	for range x.AllWithoutVectors() {
 		break
 	}
 }

@@ -186,13 +186,13 @@ func TestRefused(t *testing.T) {
 		err  error
 		want string // "" for none
 	}{
-		{x.Compact(ctx, CompactOptions{Lists: -2}), "-2 lists: want 1 or more, 0 to keep their number, -1 for none"},
+		{x.Compact(ctx, CompactOptions{NumLists: -2}), "-2 lists: want 1 or more, 0 to keep their number, -1 for none"},
 		{x.Compact(ctx, CompactOptions{Recall: 1.5}), "a recall of 1.5: want a share from 0 to 1"},
 		{x.Compact(ctx, CompactOptions{Recall: -0.5}), "a recall of -0.5"},
 		{x.Compact(ctx, CompactOptions{Recall: math.NaN()}), "a recall of NaN"},
-		{x.Compact(ctx, CompactOptions{Lists: 4}), "at most as many lists"},
-		{x.Compact(ctx, CompactOptions{Lists: 1, Recall: 1}), ""},
-		{x.Compact(ctx, CompactOptions{Lists: -1}), ""},
+		{x.Compact(ctx, CompactOptions{NumLists: 4}), "at most as many lists"},
+		{x.Compact(ctx, CompactOptions{NumLists: 1, Recall: 1}), ""},
+		{x.Compact(ctx, CompactOptions{NumLists: -1}), ""},
 		{search(Query{Vector: origin, K: -1}), "-1 nearest items: want at least 1"},
 		{listed(x.List(nil, "", 0)), "a list of 0 items: want at least 1"},
 		{listed(x.List(nil, "", 1)), ""},
@@ -261,7 +261,7 @@ func TestPassesOfAClosedIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := errors.New("its own")
-	batch := []*pending{{done: make(chan struct{})}, {done: make(chan struct{}), err: own}}
+	batch := []*pendingQuery{{done: make(chan struct{})}, {done: make(chan struct{}), err: own}}
 	x.search(batch)
 	for _, p := range batch {
 		<-p.done

@@ -24,8 +24,8 @@ const (
 	maxDim  = 1 << 16
 )
 
-// reserved are names that filters and results use themselves.
-var reserved = [...]string{"id", "path", "distance"}
+// reservedNames are names that filters and results use themselves.
+var reservedNames = [...]string{"id", "path", "distance"}
 
 // checkItem refuses items that an index cannot store.
 func checkItem(it *store.Item, dim int) error {
@@ -52,19 +52,19 @@ func itemf(it *store.Item, format string, args ...any) error {
 	return &store.ItemError{ID: it.ID, Err: fmt.Errorf(format, args...)}
 }
 
-// storedID reports whether a stored id can be valid.
-func storedID(id string) bool {
-	return id != "" && len(id) <= store.MaxID && utf8.ValidString(id) && !strings.ContainsFunc(id, control)
+// isValidID reports whether a stored id can be valid.
+func isValidID(id string) bool {
+	return id != "" && len(id) <= store.MaxID && utf8.ValidString(id) && !strings.ContainsFunc(id, isControl)
 }
 
-// storedItem reports whether a stored item can be valid, apart from its vector.
-func storedItem(it *store.Item) bool {
-	if !storedID(it.ID) || !storedText(it.Path) || strings.ContainsRune(it.Path, 0) ||
+// isValidItem reports whether a stored item can be valid, apart from its vector.
+func isValidItem(it *store.Item) bool {
+	if !isValidID(it.ID) || !isValidText(it.Path) || strings.ContainsRune(it.Path, 0) ||
 		len(it.Columns) > store.MaxColumns {
 		return false
 	}
 	for name, v := range it.Columns {
-		if text, ok := v.(string); ok && !storedText(text) {
+		if text, ok := v.(string); ok && !isValidText(text) {
 			return false
 		}
 		if number, ok := v.(float64); ok && number-number != 0 {
@@ -77,18 +77,18 @@ func storedItem(it *store.Item) bool {
 	return true
 }
 
-func storedText(s string) bool { return len(s) <= store.MaxText && utf8.ValidString(s) }
+func isValidText(s string) bool { return len(s) <= store.MaxText && utf8.ValidString(s) }
 
-// control reports whether r is a control character that ids and names of columns never contain.
-func control(r rune) bool { return r < ' ' || r == 0x7f }
+// isControl reports whether r is a control character that ids and names of columns never contain.
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 func checkColumn(name string) error {
 	switch {
 	case name == "" || len(name) > maxName:
 		return inputf("a column name of %d bytes: want 1 to %d", len(name), maxName)
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, control) || strings.Contains(name, "`"):
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, isControl) || strings.Contains(name, "`"):
 		return inputf("column %q: its name is not UTF-8 or contains a control character or a backquote", name)
-	case slices.Contains(reserved[:], name):
+	case slices.Contains(reservedNames[:], name):
 		return inputf("the column name %s is reserved", name)
 	}
 	return nil
@@ -99,35 +99,37 @@ func checkQuery(x []float32, dim int) error {
 	if len(x) != dim {
 		return inputf("the query has %d numbers, but the index has vectors of %d", len(x), dim)
 	}
-	if i := unfinite(x); i >= 0 {
+	if i := firstNonFinite(x); i >= 0 {
 		return inputf("the query has the value %v in dimension %d", x[i], i)
 	}
 	return nil
 }
 
-// unfinite returns the index of the first number that is not finite; -1 if all are.
-func unfinite(x []float32) int { return slices.IndexFunc(x, func(v float32) bool { return v-v != 0 }) }
+// firstNonFinite returns the index of the first number that is not finite; -1 if all are.
+func firstNonFinite(x []float32) int {
+	return slices.IndexFunc(x, func(v float32) bool { return v-v != 0 })
+}
 
 // schema is the columns in the order of their first appearance. It only grows.
 type schema struct {
-	columns []store.Column
-	at      map[string]int
+	columns   []store.Column
+	positions map[string]int
 }
 
 func newSchema(columns []store.Column) *schema {
-	s := &schema{columns: slices.Clone(columns), at: make(map[string]int)}
+	s := &schema{columns: slices.Clone(columns), positions: make(map[string]int)}
 	for i, c := range columns {
-		s.at[c.Name] = i
+		s.positions[c.Name] = i
 	}
 	return s
 }
 
-// fits refuses an item whose columns have other kinds than the existing columns. It returns the columns that
+// newColumns refuses an item whose columns have other kinds than the existing columns. It returns the columns that
 // the item would add.
-func (s *schema) fits(it *store.Item) (more []store.Column, err error) {
+func (s *schema) newColumns(it *store.Item) (more []store.Column, err error) {
 	known := true
 	for name, v := range it.Columns {
-		i, ok := s.at[name]
+		i, ok := s.positions[name]
 		known = known && ok && s.columns[i].Kind == store.KindOf(v)
 	}
 	if known {
@@ -136,7 +138,7 @@ func (s *schema) fits(it *store.Item) (more []store.Column, err error) {
 	for _, name := range slices.Sorted(maps.Keys(it.Columns)) { // new columns in the same order each time
 		v := it.Columns[name]
 		kind := store.KindOf(v)
-		i, ok := s.at[name]
+		i, ok := s.positions[name]
 		switch {
 		case !ok:
 			more = append(more, store.Column{Name: name, Kind: kind})
@@ -151,8 +153,8 @@ func (s *schema) fits(it *store.Item) (more []store.Column, err error) {
 	return more, nil
 }
 
-// grown returns s with more columns. It does not change s, because others read it.
-func (s *schema) grown(more []store.Column) *schema {
+// extended returns s with more columns. It does not change s, because others read it.
+func (s *schema) extended(more []store.Column) *schema {
 	if len(more) == 0 {
 		return s
 	}

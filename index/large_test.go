@@ -54,7 +54,7 @@ func TestLarge(t *testing.T) {
 	clients(t, x, 1, long/4, query, nil) // pages are read
 	figures["one"] = clients(t, x, 1, long, query, func(i int, r *Result) { found[i] = r.Hits[0].ID })
 	figures["clients64"] = clients(t, x, 64, long, query, nil)
-	figures["memory"] = resident()
+	figures["memory"] = residentMiB()
 	if truth, err := os.ReadFile(filepath.Join(dir, "nearest.txt")); err == nil {
 		want := strings.Fields(string(truth))
 		for i, id := range found {
@@ -217,9 +217,9 @@ func processorTime() time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// resident is what the system says of the memory of this process, in MiB: its own and
+// residentMiB is what the system says of the memory of this process, in MiB: its own and
 // that of mapped files.
-func resident() map[string]int {
+func residentMiB() map[string]int {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {
 		return nil

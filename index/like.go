@@ -9,14 +9,14 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/mappedfile"
 )
 
-// mostSpelled is the longest text, in bytes, whose spelling is compared with that of ids.
-const mostSpelled = 64
+// maxComparedText is the longest text, in bytes, whose spelling is compared with that of ids.
+const maxComparedText = 64
 
-// Like returns up to limit ids that are similar to a text, as suggestions for an id that does not
+// SimilarIDs returns up to limit ids that are similar to a text, as suggestions for an id that does not
 // exist. It ignores case. First come ids that contain the text, then ids that contain the
 // name of its file (the part after the last slash), ids that differ from it in at most a
 // third of its letters, and ids in its folder. Among equals, shorter ids come first.
-func (x *Index) Like(text string, limit int) ([]string, error) {
+func (x *Index) SimilarIDs(text string, limit int) ([]string, error) {
 	if limit < 1 {
 		return nil, inputf("a list of %d ids: want at least 1", limit)
 	}
@@ -25,14 +25,14 @@ func (x *Index) Like(text string, limit int) ([]string, error) {
 		return nil, err
 	}
 	defer v.release()
-	sets, err := v.passing(nil)
+	sets, err := v.matchingRows(nil)
 	if err != nil {
 		return nil, err
 	}
-	l := newLikes(text, limit)
+	l := newSimilarIDs(text, limit)
 	err = mappedfile.Access(func() {
 		for at, set := range sets {
-			set.each(func(row int) bool {
+			set.visitRows(func(row int) bool {
 				l.add(v.id(at, row))
 				return true
 			})
@@ -41,43 +41,43 @@ func (x *Index) Like(text string, limit int) ([]string, error) {
 	return l.ids(), err
 }
 
-// likes keeps the ids that are most similar to a text.
-type likes struct {
+// similarIDs keeps the ids that are most similar to a text.
+type similarIDs struct {
 	text, name, folder string // in small letters
-	letters            int    // most letters that may differ
+	maxDistance        int    // most letters that may differ
 	limit              int
-	kept               []like
+	found              []similarID
 }
 
-// like is an id with its distance from the text.
-type like struct {
-	far int
-	id  string
+// similarID is an id with its distance from the text.
+type similarID struct {
+	distance int
+	id       string
 }
 
-// inFolder is the distance of an id that shares only its folder with the text.
-const inFolder = mostSpelled
+// folderDistance is the distance of an id that shares only its folder with the text.
+const folderDistance = maxComparedText
 
-func newLikes(text string, limit int) *likes {
-	l := &likes{text: strings.ToLower(strings.TrimSpace(text)), limit: limit}
+func newSimilarIDs(text string, limit int) *similarIDs {
+	l := &similarIDs{text: strings.ToLower(strings.TrimSpace(text)), limit: limit}
 	cut := strings.LastIndexByte(l.text, '/') + 1
 	l.folder, l.name = l.text[:cut], l.text[cut:]
-	if len(l.text) <= mostSpelled {
-		l.letters = 1 + len(l.text)/3
+	if len(l.text) <= maxComparedText {
+		l.maxDistance = 1 + len(l.text)/3
 	}
 	return l
 }
 
 // add compares an id. It does not keep the id's memory.
-func (l *likes) add(id string) {
-	if far, ok := l.far(strings.ToLower(id)); ok {
-		if l.kept = append(l.kept, like{far, strings.Clone(id)}); len(l.kept) >= 2*l.limit+100 {
-			l.cut()
+func (l *similarIDs) add(id string) {
+	if far, ok := l.distance(strings.ToLower(id)); ok {
+		if l.found = append(l.found, similarID{far, strings.Clone(id)}); len(l.found) >= 2*l.limit+100 {
+			l.trim()
 		}
 	}
 }
 
-func (l *likes) far(id string) (far int, ok bool) {
+func (l *similarIDs) distance(id string) (distance int, ok bool) {
 	switch {
 	case l.text == "":
 		return 0, false
@@ -86,26 +86,26 @@ func (l *likes) far(id string) (far int, ok bool) {
 	case l.name != "" && strings.Contains(id, l.name):
 		return 1, true
 	}
-	if max(len(id)-len(l.text), len(l.text)-len(id)) <= l.letters {
-		if d := enum.EditDistance(id, l.text); d <= l.letters {
+	if max(len(id)-len(l.text), len(l.text)-len(id)) <= l.maxDistance {
+		if d := enum.EditDistance(id, l.text); d <= l.maxDistance {
 			return 1 + d, true
 		}
 	}
-	return inFolder, l.folder != "" && strings.HasPrefix(id, l.folder)
+	return folderDistance, l.folder != "" && strings.HasPrefix(id, l.folder)
 }
 
-// cut keeps as many ids as are wanted.
-func (l *likes) cut() {
-	slices.SortFunc(l.kept, func(a, b like) int {
-		return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(len(a.id), len(b.id)), cmp.Compare(a.id, b.id))
+// trim keeps as many ids as are wanted.
+func (l *similarIDs) trim() {
+	slices.SortFunc(l.found, func(a, b similarID) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(len(a.id), len(b.id)), cmp.Compare(a.id, b.id))
 	})
-	l.kept = l.kept[:min(l.limit, len(l.kept))]
+	l.found = l.found[:min(l.limit, len(l.found))]
 }
 
-func (l *likes) ids() []string {
-	l.cut()
-	out := make([]string, len(l.kept))
-	for i, k := range l.kept {
+func (l *similarIDs) ids() []string {
+	l.trim()
+	out := make([]string, len(l.found))
+	for i, k := range l.found {
 		out[i] = k.id
 	}
 	return out

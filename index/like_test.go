@@ -35,21 +35,21 @@ func TestLike(t *testing.T) {
 		"gone":              {},
 		"xyz":               {},
 	} {
-		if got, err := x.Like(text, 3); err != nil || !slices.Equal(got, want) {
+		if got, err := x.SimilarIDs(text, 3); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
 		}
 	}
-	if got, err := x.Like("jpg", 1); err != nil || !slices.Equal(got, []string{"1e/IMG_4197_0.jpg"}) {
+	if got, err := x.SimilarIDs("jpg", 1); err != nil || !slices.Equal(got, []string{"1e/IMG_4197_0.jpg"}) {
 		t.Errorf("one: %q, %v", got, err)
 	}
-	if _, err := x.Like("jpg", 0); err == nil {
+	if _, err := x.SimilarIDs("jpg", 0); err == nil {
 		t.Error("none is not a number of ids")
 	}
 }
 
 // More ids than are kept at a time.
 func TestLikesCut(t *testing.T) {
-	l := newLikes("a", 2)
+	l := newSimilarIDs("a", 2)
 	for range 200 {
 		l.add("aaaa")
 	}

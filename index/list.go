@@ -13,7 +13,7 @@ import (
 // after the id after; "" starts at the first. It reads the ids of all items: to read a
 // whole index, use All.
 func (x *Index) List(f *store.Filter, after string, limit int) ([]store.Item, error) {
-	out, _, err := x.inOrder(f, after, limit, func(string) uint64 { return 0 })
+	out, _, err := x.listByKey(f, after, limit, func(string) uint64 { return 0 })
 	return out, err
 }
 
@@ -22,12 +22,12 @@ func (x *Index) List(f *store.Filter, after string, limit int) ([]store.Item, er
 // items that pass.
 func (x *Index) Sample(f *store.Filter, after string, limit int, seed uint64) (out []store.Item, passed int,
 	err error) {
-	return x.inOrder(f, after, limit, func(id string) uint64 { return drawn(id, seed) })
+	return x.listByKey(f, after, limit, func(id string) uint64 { return randomKey(id, seed) })
 }
 
-// drawn returns a random number that depends on an id and a seed: FNV-1a, mixed by the finalizer of
+// randomKey returns a random number that depends on an id and a seed: FNV-1a, mixed by the finalizer of
 // MurmurHash3.
-func drawn(id string, seed uint64) uint64 {
+func randomKey(id string, seed uint64) uint64 {
 	h := uint64(14695981039346656037) ^ seed
 	for i := range len(id) {
 		h = (h ^ uint64(id[i])) * 1099511628211
@@ -37,10 +37,10 @@ func drawn(id string, seed uint64) uint64 {
 	return h ^ h>>33
 }
 
-// inOrder returns up to limit items that pass a filter, ordered by a number computed from their ids, then by the ids.
+// listByKey returns up to limit items that pass a filter, ordered by a number computed from their ids, then by the ids.
 // It
 // also returns the number of items that pass.
-func (x *Index) inOrder(f *store.Filter, after string, limit int, number func(id string) uint64) ([]store.Item, int,
+func (x *Index) listByKey(f *store.Filter, after string, limit int, number func(id string) uint64) ([]store.Item, int,
 	error) {
 	if limit < 1 {
 		return nil, 0, inputf("a list of %d items: want at least 1", limit)
@@ -50,7 +50,7 @@ func (x *Index) inOrder(f *store.Filter, after string, limit int, number func(id
 		return nil, 0, err
 	}
 	defer v.release()
-	sets, err := v.passing(f)
+	sets, err := v.matchingRows(f)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -70,7 +70,7 @@ func (x *Index) inOrder(f *store.Filter, after string, limit int, number func(id
 	err = mappedfile.Access(func() {
 		for at, set := range sets {
 			passed += set.count()
-			set.each(func(row int) bool {
+			set.visitRows(func(row int) bool {
 				id := v.id(at, row)
 				p := place{number: number(id), id: id, at: at, row: row}
 				if after == "" || before(last, p) < 0 {
@@ -90,7 +90,7 @@ func (x *Index) inOrder(f *store.Filter, after string, limit int, number func(id
 	cut()
 	out := make([]store.Item, len(first))
 	for i, p := range first {
-		if out[i], err = v.entry(p.at, p.row); err != nil {
+		if out[i], err = v.itemAt(p.at, p.row); err != nil {
 			return nil, 0, err
 		}
 	}

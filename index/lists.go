@@ -20,37 +20,37 @@ import (
 // measure their recall.
 const (
 	sampleRows    = 64
-	rounds        = 10
+	kmeansRounds  = 10
 	recallQueries = 500
 	recallDepth   = 10
 )
 
-// cut sorts the rows into lists of near rows and measures how many lists a
+// buildLists sorts the rows into lists of near rows and measures how many lists a
 // search must read.
-func cut(ctx context.Context, v *view, rows *viewSource, opt CompactOptions) (*listing, *Lists, error) {
+func buildLists(ctx context.Context, v *view, rows *viewSource, opt CompactOptions) (*listLayout, *Lists, error) {
 	n, d := len(rows.list), v.m.Dim
-	if opt.Lists > n {
+	if opt.NumLists > n {
 		return nil, nil, inputf("%d items: want at most as many lists", n)
 	}
 	// The queries that measure the recall have no part in making the lists, if there are
 	// enough other rows.
 	held := min(recallQueries, max(1, n/5))
 	most := n - held
-	if most < opt.Lists {
+	if most < opt.NumLists {
 		most = n
 	}
-	sample := min(most, sampleRows*opt.Lists)
+	sample := min(most, sampleRows*opt.NumLists)
 	what := fmt.Sprintf("a sample of %d rows", sample)
 	if err := budget.Check(what, budget.Product(int64(sample), int64(d), 4)); err != nil {
 		return nil, nil, err
 	}
 	rng := rand.New(rand.NewPCG(opt.Seed, 17))
 	x, order := matrix.New(sample, d), rng.Perm(n)
-	queries, err := heldOut(ctx, v, rows, order[:held], rng)
+	queries, err := drawQueries(ctx, v, rows, order[:held], rng)
 	if err != nil {
 		return nil, nil, err
 	}
-	err = guarded(func() error {
+	err = recoverMapped(func() error {
 		for i, r := range order[n-sample:] {
 			copy(x.Row(i), rows.row(r))
 		}
@@ -60,37 +60,37 @@ func cut(ctx context.Context, v *view, rows *viewSource, opt CompactOptions) (*l
 		return nil, nil, err
 	}
 	if v.m.Distance == rank.Cosine {
-		x = rank.Normalized(x)
+		x = rank.NormalizeRows(x)
 	}
-	km, err := cluster.KMeans(ctx, x, cluster.Config{K: opt.Lists, Iterations: rounds, Init: cluster.Random,
+	km, err := cluster.KMeans(ctx, x, cluster.Config{K: opt.NumLists, Iterations: kmeansRounds, Init: cluster.Random,
 		Seed: opt.Seed, Progress: func(done float64) { opt.Progress("lists", done) }})
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &cutter{v: v, rows: rows, centers: km.Centroids, progress: opt.Progress}
-	l, err := c.sort(ctx)
+	c := &listBuilder{v: v, rows: rows, centers: km.Centroids, progress: opt.Progress}
+	l, err := c.sortRows(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := c.measure(ctx, l, opt, queries)
+	m, err := c.measureRecall(ctx, l, opt, queries)
 	return l, m, err
 }
 
-// cutter sorts rows into lists.
-type cutter struct {
+// listBuilder sorts rows into lists.
+type listBuilder struct {
 	v        *view
 	rows     *viewSource
 	centers  *matrix.Dense
 	progress func(stage string, done float64)
 }
 
-// sort brings the rows into the order of their lists.
-func (c *cutter) sort(ctx context.Context) (*listing, error) {
+// sortRows brings the rows into the order of their lists.
+func (c *listBuilder) sortRows(ctx context.Context) (*listLayout, error) {
 	n, lists := len(c.rows.list), c.centers.Rows
 	of := make([]uint32, 0, n)
 	for part := range slices.Chunk(c.rows.list, 1<<14) {
 		x := matrix.New(len(part), c.centers.Cols)
-		err := guarded(func() error {
+		err := recoverMapped(func() error {
 			for i := range part {
 				copy(x.Row(i), c.rows.row(len(of)+i))
 			}
@@ -100,9 +100,9 @@ func (c *cutter) sort(ctx context.Context) (*listing, error) {
 			return nil, err
 		}
 		if c.v.m.Distance == rank.Cosine {
-			x = rank.Normalized(x)
+			x = rank.NormalizeRows(x)
 		}
-		near, err := rank.Nearest(ctx, x, c.centers, 1, rank.Options{})
+		near, err := rank.Nearest(ctx, x, c.centers, 1, rank.RankOptions{})
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func (c *cutter) sort(ctx context.Context) (*listing, error) {
 		}
 		c.progress("sorting", float64(len(of))/float64(n))
 	}
-	l := &listing{starts: make([]uint32, lists+1), centers: c.centers.Data}
+	l := &listLayout{starts: make([]uint32, lists+1), centers: c.centers.Data}
 	for _, k := range of {
 		l.starts[k+1]++
 	}
@@ -128,31 +128,31 @@ func (c *cutter) sort(ctx context.Context) (*listing, error) {
 }
 
 // listQueries are what the recall of lists is measured with: items, and vectors unlike them.
-type listQueries struct{ items, unlike []*pending }
+type listQueries struct{ items, unlike []*pendingQuery }
 
-// heldOut makes queries of some rows, and as many queries unlike the items: the mean of the rows moved in a random
+// drawQueries makes queries of some rows, and as many queries unlike the items: the mean of the rows moved in a random
 // direction by the distance of a row from it. A row that is moved itself stays nearest to its own list in many
 // dimensions, and finds more.
-func heldOut(ctx context.Context, v *view, rows *viewSource, which []int, rng *rand.Rand) (*listQueries, error) {
+func drawQueries(ctx context.Context, v *view, rows *viewSource, which []int, rng *rand.Rand) (*listQueries, error) {
 	out := &listQueries{}
 	for _, i := range which {
-		e, err := v.entry(int(rows.list[i].at), int(rows.list[i].row))
+		e, err := v.itemAt(int(rows.list[i].part), int(rows.list[i].row))
 		if err != nil {
 			return nil, err
 		}
-		out.items = append(out.items, &pending{ctx: ctx, q: Query{Vector: e.Vector, K: recallDepth, Exact: true,
+		out.items = append(out.items, &pendingQuery{ctx: ctx, q: Query{Vector: e.Vector, K: recallDepth, Exact: true,
 			Exclude: []string{e.ID}}})
 	}
 	mean := meanVector(out.items)
 	for _, p := range out.items {
-		q := Query{Vector: moved(mean, p.q.Vector, rng), K: recallDepth, Exact: true}
-		out.unlike = append(out.unlike, &pending{ctx: ctx, q: q})
+		q := Query{Vector: moveRandomly(mean, p.q.Vector, rng), K: recallDepth, Exact: true}
+		out.unlike = append(out.unlike, &pendingQuery{ctx: ctx, q: q})
 	}
 	return out, nil
 }
 
 // meanVector returns the mean of the vectors of queries, of which there is at least one.
-func meanVector(queries []*pending) []float32 {
+func meanVector(queries []*pendingQuery) []float32 {
 	out := make([]float32, len(queries[0].q.Vector))
 	for j := range out {
 		var sum float64
@@ -164,9 +164,9 @@ func meanVector(queries []*pending) []float32 {
 	return out
 }
 
-// moved returns x moved in a random direction by its distance from y; x itself if the result does not fit
+// moveRandomly returns x moved in a random direction by its distance from y; x itself if the result does not fit
 // into float32.
-func moved(x, y []float32, rng *rand.Rand) []float32 {
+func moveRandomly(x, y []float32, rng *rand.Rand) []float32 {
 	step, far, long := make([]float64, len(x)), 0.0, 0.0
 	for j := range x {
 		step[j] = rng.NormFloat64()
@@ -178,17 +178,17 @@ func moved(x, y []float32, rng *rand.Rand) []float32 {
 	for j := range x {
 		out[j] = float32(float64(x[j]) + step[j]*math.Sqrt(far/long))
 	}
-	if unfinite(out) >= 0 {
+	if firstNonFinite(out) >= 0 {
 		return x
 	}
 	return out
 }
 
-// measure finds how many of the nearest lists contain the wanted share of the true neighbours of
+// measureRecall finds how many of the nearest lists contain the wanted share of the true neighbours of
 // queries that are items. It also returns the share that these lists contain for the other queries.
-func (c *cutter) measure(ctx context.Context, l *listing, opt CompactOptions, queries *listQueries) (*Lists, error) {
+func (c *listBuilder) measureRecall(ctx context.Context, l *listLayout, opt CompactOptions, queries *listQueries) (*Lists, error) {
 	lists := c.centers.Rows
-	out := &Lists{Lists: lists, Probes: lists, Recall: 1, RecallUnlike: 1, Queries: len(queries.items)}
+	out := &Lists{NumLists: lists, Probes: lists, Recall: 1, RecallOutliers: 1, NumQueries: len(queries.items)}
 	all := slices.Concat(queries.items, queries.unlike)
 	const together = 50
 	for lo := 0; lo < len(all); lo += together {
@@ -203,8 +203,8 @@ func (c *cutter) measure(ctx context.Context, l *listing, opt CompactOptions, qu
 		}
 		c.progress("measuring", float64(lo+len(batch))/float64(len(all)))
 	}
-	place := c.places(l, all)
-	reached, total := c.reached(l, queries.items, place)
+	place := c.listOfRows(l, all)
+	reached, total := c.countReached(l, queries.items, place)
 	sum := 0
 	for p, k := range reached {
 		if sum += k; float64(sum) >= opt.Recall*float64(total) {
@@ -212,12 +212,12 @@ func (c *cutter) measure(ctx context.Context, l *listing, opt CompactOptions, qu
 			break
 		}
 	}
-	reached, total = c.reached(l, queries.unlike, place)
+	reached, total = c.countReached(l, queries.unlike, place)
 	sum = 0
 	for _, k := range reached[:out.Probes] {
 		sum += k
 	}
-	out.RecallUnlike = share(sum, total)
+	out.RecallOutliers = share(sum, total)
 	return out, nil
 }
 
@@ -229,12 +229,12 @@ func share(part, total int) float64 {
 	return float64(part) / float64(total)
 }
 
-// places returns the list of each row that the queries found.
-func (c *cutter) places(l *listing, queries []*pending) map[rowRef]uint32 {
+// listOfRows returns the list of each row that the queries found.
+func (c *listBuilder) listOfRows(l *listLayout, queries []*pendingQuery) map[rowRef]uint32 {
 	out := make(map[rowRef]uint32)
 	for _, q := range queries {
 		for _, f := range q.found {
-			out[rowRef{f.at, f.row}] = 0
+			out[rowRef{f.part, f.row}] = 0
 		}
 	}
 	for list := range c.centers.Rows {
@@ -247,8 +247,8 @@ func (c *cutter) places(l *listing, queries []*pending) map[rowRef]uint32 {
 	return out
 }
 
-// reached counts the rows that queries found in the p-th nearest of the lists, for each p.
-func (c *cutter) reached(l *listing, queries []*pending, place map[rowRef]uint32) (out []int, total int) {
+// countReached counts the rows that queries found in the p-th nearest of the lists, for each p.
+func (c *listBuilder) countReached(l *listLayout, queries []*pendingQuery, place map[rowRef]uint32) (out []int, total int) {
 	out = make([]int, c.centers.Rows)
 	for _, q := range queries {
 		order := nearestLists(c.v.m.Distance, q.q.Vector, l.centers)
@@ -257,7 +257,7 @@ func (c *cutter) reached(l *listing, queries []*pending, place map[rowRef]uint32
 			at[list] = p
 		}
 		for _, f := range q.found {
-			out[at[place[rowRef{f.at, f.row}]]]++
+			out[at[place[rowRef{f.part, f.row}]]]++
 			total++
 		}
 	}
@@ -275,8 +275,8 @@ func nearestLists(distance rank.Distance, x []float32, centers []float32) []int 
 	return order
 }
 
-// within returns the rows of the lists nearest to x.
-func (s *segment) within(x []float32, probes int) []nearest.Range {
+// rowsOfLists returns the rows of the lists nearest to x.
+func (s *segment) rowsOfLists(x []float32, probes int) []nearest.Range {
 	order := nearestLists(s.table.Distance, x, s.centers)
 	order = order[:min(probes, len(order))]
 	slices.Sort(order)

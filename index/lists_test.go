@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// clustered are items in 60 clusters, of which a seed chooses the members.
-func clustered(n, dim int, seed uint64) []store.Item {
+// clusteredItems are items in 60 clusters, of which a seed chooses the members.
+func clusteredItems(n, dim int, seed uint64) []store.Item {
 	e := entries(n, dim, seed)
 	for i := range e {
 		for j := range e[i].Vector {
@@ -53,17 +53,17 @@ func TestListsStateBothRecalls(t *testing.T) {
 		dim int
 	}{{rank.Euclidean, 16}, {rank.Cosine, 16}, {rank.Euclidean, 64}} {
 		x := create(t, Config{Dim: c.dim, Distance: c.Distance})
-		add(t, x, clustered(9000, c.dim, 5), AddOptions{})
-		if err := x.Compact(t.Context(), CompactOptions{Lists: 60, Recall: 0.9}); err != nil {
+		add(t, x, clusteredItems(9000, c.dim, 5), AddOptions{})
+		if err := x.Compact(t.Context(), CompactOptions{NumLists: 60, Recall: 0.9}); err != nil {
 			t.Fatal(err)
 		}
 		l := x.Info().Lists
-		if l == nil || l.Recall < 0.9 || l.Queries != recallQueries || l.RecallUnlike >= l.Recall {
+		if l == nil || l.Recall < 0.9 || l.NumQueries != recallQueries || l.RecallOutliers >= l.Recall {
 			t.Fatalf("%v: %+v", c, l)
 		}
 		rng := rand.New(rand.NewPCG(8, 8))
 		var like, unlike [][]float32
-		for _, e := range clustered(200, c.dim, 77) { // of the same clusters, and not in the index
+		for _, e := range clusteredItems(200, c.dim, 77) { // of the same clusters, and not in the index
 			like = append(like, e.Vector)
 			shuffled := slices.Clone(e.Vector)
 			rng.Shuffle(c.dim, func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
@@ -73,8 +73,8 @@ func TestListsStateBothRecalls(t *testing.T) {
 			t.Errorf("%v: recall %.3f, and %.3f is stated", c, r, l.Recall)
 		}
 		r := recallOf(t, x, unlike)
-		if r < l.RecallUnlike-0.03 || r > l.RecallUnlike+0.12 {
-			t.Errorf("%v: recall %.3f of queries unlike the items, and %.3f is stated", c, r, l.RecallUnlike)
+		if r < l.RecallOutliers-0.03 || r > l.RecallOutliers+0.12 {
+			t.Errorf("%v: recall %.3f of queries unlike the items, and %.3f is stated", c, r, l.RecallOutliers)
 		}
 		t.Logf("%v: %+v, %.3f for queries unlike the items", c, l, r)
 		if again := reopen(t, x).Info().Lists; again == nil || *again != *l {
@@ -91,11 +91,11 @@ func TestListsOfFew(t *testing.T) {
 		e[0].Vector[1], e[n-1].Vector[2] = math.MaxFloat32, -math.MaxFloat32
 		add(t, x, e, AddOptions{})
 		for _, lists := range []int{1, n} {
-			if err := x.Compact(t.Context(), CompactOptions{Lists: lists}); err != nil {
+			if err := x.Compact(t.Context(), CompactOptions{NumLists: lists}); err != nil {
 				t.Fatalf("%d items in %d lists: %v", n, lists, err)
 			}
 			l := x.Info().Lists
-			if l == nil || l.Lists != lists || l.Recall < 0.95 || l.Queries < 1 {
+			if l == nil || l.NumLists != lists || l.Recall < 0.95 || l.NumQueries < 1 {
 				t.Errorf("%d items: %+v", n, l)
 			}
 		}
@@ -119,7 +119,7 @@ func TestNearestLists(t *testing.T) {
 	s := &segment{lists: []uint32{0, 5, 9, 9, 12}, centers: centers}
 	for probes, want := range map[int][][2]int{1: {{5, 9}}, 2: {{5, 9}, {9, 12}}, 3: {{0, 5}, {5, 9}, {9, 12}},
 		9: {{0, 5}, {5, 9}, {9, 9}, {9, 12}}} {
-		got := s.within([]float32{2, 0}, probes)
+		got := s.rowsOfLists([]float32{2, 0}, probes)
 		if len(got) != len(want) {
 			t.Errorf("%d lists: %v, want %v", probes, got, want)
 			continue

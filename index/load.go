@@ -13,8 +13,8 @@ import (
 func (x *Index) load() error {
 	var m *manifest
 	var s *state
-	var log *logged
-	err := settled(x.dir, readManifest, func(o *opened) (err error) {
+	var log *logContent
+	err := readConsistently(x.dir, readManifest, func(o *openFiles) (err error) {
 		m = o.m
 		if s, log, err = x.read(o); errors.Is(err, fs.ErrNotExist) {
 			err = &DamageError{filepath.Join(x.dir, manifestFile),
@@ -25,14 +25,14 @@ func (x *Index) load() error {
 	if err != nil {
 		return err
 	}
-	x.dim, x.short = m.Dim, log.short
+	x.dim, x.shortfall = m.Dim, log.shortfall
 	x.view = newView(m, s.schema, s.parts, s.tail)
 	if x.readOnly {
 		return nil
 	}
-	if log.short != nil { // a change would overwrite the marks that show what is missing
+	if log.shortfall != nil { // a change would overwrite the marks that show what is missing
 		x.view.release()
-		return &DamageError{filepath.Join(x.dir, m.Log), log.short.reason()}
+		return &DamageError{filepath.Join(x.dir, m.Log), log.shortfall.reason()}
 	}
 	if err := x.removeOrphans(m); err != nil {
 		x.view.release()
@@ -48,7 +48,7 @@ func (x *Index) load() error {
 }
 
 // read reads the files of the index. The state's segments do not belong to a view yet.
-func (x *Index) read(o *opened) (s *state, log *logged, err error) {
+func (x *Index) read(o *openFiles) (s *state, log *logContent, err error) {
 	var parts []part
 	defer func() {
 		if err != nil {
@@ -64,7 +64,7 @@ func (x *Index) read(o *opened) (s *state, log *logged, err error) {
 		}
 		parts = append(parts, p)
 	}
-	f, err := o.other(o.m.Log)
+	f, err := o.fileOf(o.m.Log)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -46,9 +46,9 @@ import (
 const (
 	logMagic    = "kindlog2"
 	frameMagic  = "KFRM"
-	markAt      = 16
+	markOffset  = 16
 	markSize    = 32
-	logHeader   = markAt + 2*markSize
+	logHeader   = markOffset + 2*markSize
 	frameHeader = 20
 	maxFrame    = 1 << 30
 )
@@ -95,7 +95,7 @@ func createLog(files atomic.Files, path, index string) (*logFile, error) {
 		return nil, err
 	}
 	l := &logFile{f: f, mark: mark{end: logHeader}}
-	head := append([]byte(logMagic), logIdentity(index)...)
+	head := append([]byte(logMagic), encodeIdentity(index)...)
 	head = append(append(head, l.mark.encode()...), make([]byte, markSize)...)
 	if _, err = f.WriteAt(head, 0); err == nil {
 		err = f.Sync()
@@ -112,7 +112,7 @@ func createLog(files atomic.Files, path, index string) (*logFile, error) {
 
 // openLog opens a log for writing after the valid frames. Bytes that follow them were never
 // acknowledged.
-func openLog(files atomic.Files, path string, found *logged) (*logFile, error) {
+func openLog(files atomic.Files, path string, found *logContent) (*logFile, error) {
 	f, err := files.Open(path)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func openLog(files atomic.Files, path string, found *logged) (*logFile, error) {
 		err = f.Truncate(l.mark.end)
 	}
 	if err == nil && found.acknowledged != l.mark { // the last frames have no mark yet
-		err = l.tell()
+		err = l.writeMark()
 	}
 	if err != nil {
 		f.Close()
@@ -131,7 +131,7 @@ func openLog(files atomic.Files, path string, found *logged) (*logFile, error) {
 	return l, nil
 }
 
-func logIdentity(index string) []byte { return append([]byte(index), make([]byte, 8)...)[:8] }
+func encodeIdentity(index string) []byte { return append([]byte(index), make([]byte, 8)...)[:8] }
 
 // append writes a frame of a number of operations and makes it durable. After an error the
 // log is as it was before. If it cannot be restored, the log is broken: a later reader may
@@ -163,18 +163,18 @@ func (l *logFile) append(content []byte, operations int) error {
 	l.mark.frames++
 	l.mark.end += int64(len(b))
 	l.mark.operations += uint64(operations)
-	if err := l.tell(); err != nil {
+	if err := l.writeMark(); err != nil {
 		l.broken = err // the frame is written, and the mark may be
 		return err
 	}
 	return nil
 }
 
-// tell writes the mark over the older one. The newer mark is durable by then, because the log has been
+// writeMark writes the mark over the older one. The newer mark is durable by then, because the log has been
 // synced since.
-func (l *logFile) tell() error {
+func (l *logFile) writeMark() error {
 	to := 1 - l.slot
-	if _, err := l.f.WriteAt(l.mark.encode(), markAt+int64(to)*markSize); err != nil {
+	if _, err := l.f.WriteAt(l.mark.encode(), markOffset+int64(to)*markSize); err != nil {
 		return err
 	}
 	l.slot = to

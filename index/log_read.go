@@ -44,14 +44,14 @@ func (s *Shortfall) reason() string {
 		"are missing", s.End, s.Acknowledged, s.Changes)
 }
 
-// logged is the content of a log.
-type logged struct {
+// logContent is the content of a log.
+type logContent struct {
 	mark         // of the valid frames
 	acknowledged mark
 	slot         int    // place of that mark
 	head         []byte // bytes before the frames
 	size         int64
-	short        *Shortfall // nil if no acknowledged change is missing
+	shortfall    *Shortfall // nil if no acknowledged change is missing
 }
 
 // readLog passes the operations of every valid frame to apply. An invalid frame is a *DamageError if a valid frame
@@ -60,15 +60,15 @@ type logged struct {
 //
 // Another process may write meanwhile. It does not change the frames that were acknowledged when the marks were
 // read. A problem after these frames is errReplaced if the log has changed since.
-func readLog(f *os.File, index string, dim int, apply func([]operation) error) (*logged, error) {
+func readLog(f *os.File, index string, dim int, apply func([]operation) error) (*logContent, error) {
 	path := f.Name()
 	damaged := func(format string, args ...any) error {
 		return &DamageError{path, fmt.Sprintf(format, args...)}
 	}
-	out := &logged{}
+	out := &logContent{}
 	// The marks are read before the size: acknowledged frames are within it.
 	if reason := out.readHeader(f, index); reason != "" {
-		if out.changed(f) {
+		if out.hasChanged(f) {
 			return nil, errReplaced
 		}
 		return nil, damaged("%s", reason)
@@ -99,11 +99,11 @@ func readLog(f *os.File, index string, dim int, apply func([]operation) error) (
 		out.frames++
 		out.operations += uint64(len(ops))
 	}
-	at, err := laterFrame(f, out.end, out.size, out.frames)
+	at, err := findLaterFrame(f, out.end, out.size, out.frames)
 	switch ack := out.acknowledged; {
 	case err != nil:
 		return nil, err
-	case at >= 0 && out.end >= ack.end && out.changed(f):
+	case at >= 0 && out.end >= ack.end && out.hasChanged(f):
 		return nil, errReplaced
 	case at >= 0:
 		return nil, damaged("frame %d at byte %d is invalid, but a valid one follows at byte %d", out.frames+1,
@@ -112,14 +112,14 @@ func readLog(f *os.File, index string, dim int, apply func([]operation) error) (
 	case out.size >= ack.end:
 		return nil, damaged("frame %d at byte %d is invalid, but it was acknowledged", out.frames+1, out.end)
 	default:
-		out.short = &Shortfall{File: filepath.Base(path), End: out.end, Acknowledged: ack.end,
+		out.shortfall = &Shortfall{File: filepath.Base(path), End: out.end, Acknowledged: ack.end,
 			Changes: ack.operations - min(ack.operations, out.operations)}
 	}
 	return out, nil
 }
 
 // readHeader reads the bytes before the frames; reason is what is wrong with them.
-func (l *logged) readHeader(f io.ReaderAt, index string) (reason string) {
+func (l *logContent) readHeader(f io.ReaderAt, index string) (reason string) {
 	head := make([]byte, logHeader)
 	n, err := f.ReadAt(head, 0)
 	l.head = head[:n]
@@ -129,13 +129,13 @@ func (l *logged) readHeader(f io.ReaderAt, index string) (reason string) {
 	if n < logHeader {
 		return "it ends in its header"
 	}
-	if string(head[:8]) != logMagic || string(head[8:markAt]) != string(logIdentity(index)) {
+	if string(head[:8]) != logMagic || string(head[8:markOffset]) != string(encodeIdentity(index)) {
 		return "it is not a log of this index"
 	}
 	l.end = logHeader
 	some := false
 	for slot := range 2 {
-		m, ok := decodeMark(head[markAt+slot*markSize:])
+		m, ok := decodeMark(head[markOffset+slot*markSize:])
 		if ok && (!some || m.frames > l.acknowledged.frames) {
 			l.acknowledged, l.slot, some = m, slot, true
 		}
@@ -146,10 +146,10 @@ func (l *logged) readHeader(f io.ReaderAt, index string) (reason string) {
 	return ""
 }
 
-// changed reports whether a process has written to the log since it was read: it moved a mark,
+// hasChanged reports whether a process has written to the log since it was read: it moved a mark,
 // changed the size, or finished the frame after the last valid one.
-func (l *logged) changed(f *os.File) bool {
-	now := &logged{}
+func (l *logContent) hasChanged(f *os.File) bool {
+	now := &logContent{}
 	_ = now.readHeader(f, "") // only the bytes are needed
 	st, err := f.Stat()
 	if err != nil || !bytes.Equal(now.head, l.head) || l.size > 0 && st.Size() != l.size {
@@ -184,9 +184,9 @@ func readFrame(r io.Reader, path string, left int64, number uint64) ([]byte, boo
 	return content, err == nil && sum == le.Uint32(head[4:]), nil
 }
 
-// laterFrame looks in the bytes from..size for a valid frame with a number above
+// findLaterFrame looks in the bytes from..size for a valid frame with a number above
 // frames. It returns the position of the frame; -1 without one.
-func laterFrame(f *os.File, from, size int64, frames uint64) (int64, error) {
+func findLaterFrame(f *os.File, from, size int64, frames uint64) (int64, error) {
 	const window = 1 << 20
 	le := binary.LittleEndian
 	buf := make([]byte, min(window+frameHeader, max(size-from, 0)))

@@ -50,7 +50,7 @@ func TestLaterFrame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if at, err := laterFrame(f, 0, int64(len(all)), c.frames); at != c.want || err != nil {
+		if at, err := findLaterFrame(f, 0, int64(len(all)), c.frames); at != c.want || err != nil {
 			t.Errorf("%s: at %d, %v, want %d", name, at, err, c.want)
 		}
 		f.Close()
@@ -64,7 +64,7 @@ func TestLogWithoutAHeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, log := range [][]byte{nil, whole[:markAt], whole[:logHeader-1]} {
+	for _, log := range [][]byte{nil, whole[:markOffset], whole[:logHeader-1]} {
 		writeFile(t, path, log)
 		_, err := readLog(openFile(t, path), m.Index, m.Dim, func([]operation) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), "it ends in its header") {

@@ -121,7 +121,7 @@ func TestMovedIsFinite(t *testing.T) {
 			y[j] = -x[j]
 		}
 		for range 20 {
-			if got := moved(x, y, rng); unfinite(got) >= 0 {
+			if got := moveRandomly(x, y, rng); firstNonFinite(got) >= 0 {
 				t.Fatalf("%v is moved to %v", x, got)
 			}
 		}
@@ -132,7 +132,7 @@ func TestMovedIsFinite(t *testing.T) {
 // neither one that goes into the log nor one that would be a segment.
 func TestNothingIsNoChange(t *testing.T) {
 	for _, bulk := range []int{3, 1000} {
-		open := &Index{dir: t.TempDir(), sizes: sizes{bulk: bulk, seal: 1000, fan: 8}}
+		open := &Index{dir: t.TempDir(), sizes: limits{bulkRows: bulk, sealRows: 1000, mergeCount: 8}}
 		x, err := open.create(Config{Dim: 2})
 		if err != nil {
 			t.Fatal(err)

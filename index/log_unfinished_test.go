@@ -144,7 +144,7 @@ func TestKilledLogIsCovered(t *testing.T) {
 	for i, e := range entries(5, 3, 1) {
 		add(t, x, []store.Item{e}, AddOptions{})
 		log := readFile(t, x.w.log.f.Name())
-		found := &logged{}
+		found := &logContent{}
 		if reason := found.readHeader(bytes.NewReader(log), x.w.m.Index); reason != "" {
 			t.Fatal(reason)
 		}
@@ -158,7 +158,7 @@ func TestKilledLogIsCovered(t *testing.T) {
 // it found, so that later cuts are seen.
 func TestMarkThatIsBehind(t *testing.T) {
 	dir, path, whole := logOfThree(t)
-	found := &logged{}
+	found := &logContent{}
 	m, err := readManifest(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestMarkThatIsBehind(t *testing.T) {
 	}
 	for torn := 1; torn <= markSize; torn++ {
 		b := bytes.Clone(whole)
-		clear(b[markAt+found.slot*markSize:][:torn])
+		clear(b[markOffset+found.slot*markSize:][:torn])
 		writeFile(t, path, b)
 		c, err := Check(t.Context(), dir, CheckOptions{})
 		if err != nil || len(c.Problems) > 0 || c.Items != 3 || c.Unfinished > 0 {
@@ -188,7 +188,7 @@ func TestMarkThatIsBehind(t *testing.T) {
 		t.Errorf("%v, %+v", err, c)
 	}
 	// Without any mark nobody knows.
-	clear(now[markAt:logHeader])
+	clear(now[markOffset:logHeader])
 	writeFile(t, path, now)
 	var damage *DamageError
 	if _, err := Open(dir, Options{}); !errors.As(err, &damage) {

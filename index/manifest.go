@@ -26,8 +26,8 @@ const formatVersion = 3
 
 const manifestFile = "MANIFEST"
 
-// mostManifest bounds the size of a manifest, which does not grow with the number of items.
-const mostManifest = 32 << 20
+// maxManifest bounds the size of a manifest, which does not grow with the number of items.
+const maxManifest = 32 << 20
 
 // Network identifies the network that made the vectors of an index, so that the same network
 // embeds queries. This package does not interpret it.
@@ -35,9 +35,9 @@ type Network struct {
 	embedding.Network
 	// External says that the folder of the index does not contain the network: the vectors were read from a file.
 	External bool `json:"external,omitempty"`
-	// Words is the folder of the text tower that was trained together with the network; WordsSum identifies its files.
-	Words    string `json:"words,omitempty"`
-	WordsSum string `json:"words_sum,omitempty"`
+	// TextTower is the folder of the text tower that was trained together with the network; TextTowerSum identifies its files.
+	TextTower    string `json:"words,omitempty"`
+	TextTowerSum string `json:"words_sum,omitempty"`
 }
 
 // manifest is the file MANIFEST, which names the files of the index. It is only replaced as a whole, so the
@@ -60,9 +60,9 @@ type manifest struct {
 
 // segmentRef names the files of a segment.
 type segmentRef struct {
-	File string `json:"file"`
-	Rows int    `json:"rows"`
-	Dead string `json:"dead,omitempty"` // file of the removed rows
+	File        string `json:"file"`
+	Rows        int    `json:"rows"`
+	RemovedFile string `json:"dead,omitempty"` // file of the removed rows
 }
 
 // fileName matches the names that a manifest may contain. They cannot lead out of the folder.
@@ -118,8 +118,8 @@ func versionError(v int) error {
 		"again with kindred index create, from the embeddings or the pictures", v, formatVersion)
 }
 
-// kinds returns the kinds that a column can have.
-func kinds() []store.Kind { return []store.Kind{store.Text, store.Number, store.Bool} }
+// columnKinds returns the kinds that a column can have.
+func columnKinds() []store.Kind { return []store.Kind{store.Text, store.Number, store.Bool} }
 
 func (m *manifest) check() error {
 	if m.Version != formatVersion {
@@ -140,8 +140,8 @@ func (m *manifest) check() error {
 			return fmt.Errorf("damaged: segment %q of %d rows", s.File, s.Rows)
 		}
 		names = append(names, s.File)
-		if s.Dead != "" {
-			names = append(names, s.Dead)
+		if s.RemovedFile != "" {
+			names = append(names, s.RemovedFile)
 		}
 	}
 	seen := make(map[string]bool)
@@ -153,7 +153,7 @@ func (m *manifest) check() error {
 	}
 	seen = make(map[string]bool)
 	for _, c := range m.Columns {
-		if err := checkColumn(c.Name); err != nil || seen[c.Name] || !slices.Contains(kinds(), c.Kind) {
+		if err := checkColumn(c.Name); err != nil || seen[c.Name] || !slices.Contains(columnKinds(), c.Kind) {
 			return fmt.Errorf("damaged: column %q of kind %v", c.Name, c.Kind)
 		}
 		seen[c.Name] = true
@@ -164,8 +164,8 @@ func (m *manifest) check() error {
 	return nil
 }
 
-// whyNone returns the error for a folder whose manifest cannot be opened.
-func whyNone(dir string, err error) error {
+// missingManifestError returns the error for a folder whose manifest cannot be opened.
+func missingManifestError(dir string, err error) error {
 	const want = "the folder of an index, as kindred index create makes it"
 	st, e := os.Stat(dir)
 	switch {
@@ -183,9 +183,9 @@ func whyNone(dir string, err error) error {
 // readManifest reads the manifest of a folder.
 func readManifest(dir string) (*manifest, error) {
 	path := filepath.Join(dir, manifestFile)
-	text, err := fileinfo.ReadAtMost(path, "the manifest of an index", mostManifest)
+	text, err := fileinfo.ReadAtMost(path, "the manifest of an index", maxManifest)
 	if err != nil {
-		return nil, whyNone(dir, err)
+		return nil, missingManifestError(dir, err)
 	}
 	m, err := decodeManifest(text)
 	if err != nil {

@@ -41,18 +41,18 @@ func TestManifestSize(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(path, mostManifest+1); err != nil {
+	if err := os.Truncate(path, maxManifest+1); err != nil {
 		t.Fatal(err)
 	}
 	var large *budget.TooLargeError
 	if _, err := readManifest(filepath.Dir(path)); !errors.As(err, &large) {
-		t.Errorf("a manifest of %d bytes: %v", mostManifest+1, err)
+		t.Errorf("a manifest of %d bytes: %v", maxManifest+1, err)
 	}
-	if err := os.Truncate(path, mostManifest); err != nil {
+	if err := os.Truncate(path, maxManifest); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := readManifest(filepath.Dir(path)); err == nil || errors.As(err, &large) {
-		t.Errorf("a manifest of %d bytes: %v", mostManifest, err)
+		t.Errorf("a manifest of %d bytes: %v", maxManifest, err)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestManifestSize(t *testing.T) {
 func TestManifestBounds(t *testing.T) {
 	good := func() *manifest {
 		return &manifest{Version: formatVersion, Dim: 1, Log: "1.log",
-			Segments: []segmentRef{{File: "2.seg", Rows: 1, Dead: "3.dead"}}}
+			Segments: []segmentRef{{File: "2.seg", Rows: 1, RemovedFile: "3.dead"}}}
 	}
 	same := func(*manifest) {}
 	column := func(name string) string { return `{"name":"` + name + `","kind":"text"}` }
@@ -79,7 +79,7 @@ func TestManifestBounds(t *testing.T) {
 		"the most":     {func(m *manifest) { m.Dim = maxDim }, nil, ""},
 		"too many":     {func(m *manifest) { m.Dim = maxDim + 1 }, nil, "dimension"},
 		"no rows":      {func(m *manifest) { m.Segments[0].Rows = 0 }, nil, `segment "2.seg" of 0 rows`},
-		"a file twice": {func(m *manifest) { m.Segments[0].Dead = "1.log" }, nil,
+		"a file twice": {func(m *manifest) { m.Segments[0].RemovedFile = "1.log" }, nil,
 			`the file "1.log", or names it twice`},
 		"a file outside":  {func(m *manifest) { m.Log = "../1.log" }, nil, `the file "../1.log"`},
 		"no log":          {func(m *manifest) { m.Log = "" }, nil, `the file ""`},

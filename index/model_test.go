@@ -19,8 +19,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// small makes segments of few rows.
-func small() sizes { return sizes{bulk: 60, seal: 100, fan: 3} }
+// smallLimits makes segments of few rows.
+func smallLimits() limits { return limits{bulkRows: 60, sealRows: 100, mergeCount: 3} }
 
 func createSmall(t testing.TB, cfg Config) *Index {
 	t.Helper()
@@ -30,7 +30,7 @@ func createSmall(t testing.TB, cfg Config) *Index {
 // createFiles is createSmall by way of files.
 func createFiles(t testing.TB, cfg Config, files atomic.Files) *Index {
 	t.Helper()
-	x, err := (&Index{dir: t.TempDir(), sizes: small(), files: files}).create(cfg)
+	x, err := (&Index{dir: t.TempDir(), sizes: smallLimits(), files: files}).create(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,13 +66,13 @@ func (m model) search(d rank.Distance, q Query, passes func(store.Item) bool) []
 	return out
 }
 
-// evaluated is a filter item by item.
-func evaluated(f *store.Filter) func(store.Item) bool {
+// filterFunc is a filter item by item.
+func filterFunc(f *store.Filter) func(store.Item) bool {
 	return func(e store.Item) bool { return f.Match(&e) }
 }
 
-// agree compares an index with what it should be.
-func agree(t *testing.T, x *Index, m model, rng *rand.Rand) {
+// compareModel compares an index with what it should be.
+func compareModel(t *testing.T, x *Index, m model, rng *rand.Rand) {
 	t.Helper()
 	n := 0
 	for e, err := range x.All() {
@@ -81,7 +81,7 @@ func agree(t *testing.T, x *Index, m model, rng *rand.Rand) {
 		}
 		n++
 		want, ok := m[e.ID]
-		if !ok || !same(e, want) {
+		if !ok || !isSameItem(e, want) {
 			t.Fatalf("item %+v: want %+v (%v)", e, want, ok)
 		}
 	}
@@ -99,9 +99,9 @@ func agree(t *testing.T, x *Index, m model, rng *rand.Rand) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			q.Filter, passes = f, evaluated(f)
+			q.Filter, passes = f, filterFunc(f)
 		}
-		found(t, x, m, q, passes)
+		compareSearch(t, x, m, q, passes)
 	}
 }
 
@@ -118,8 +118,8 @@ func randomQuery(x *Index, m model, rng *rand.Rand) Query {
 	return q
 }
 
-// found compares what an index finds with what the map has.
-func found(t *testing.T, x *Index, m model, q Query, passes func(store.Item) bool) {
+// compareSearch compares what an index finds with what the map has.
+func compareSearch(t *testing.T, x *Index, m model, q Query, passes func(store.Item) bool) {
 	t.Helper()
 	res, err := x.Search(t.Context(), q)
 	if err != nil {
@@ -141,7 +141,7 @@ func found(t *testing.T, x *Index, m model, q Query, passes func(store.Item) boo
 	}
 }
 
-func same(a, b store.Item) bool {
+func isSameItem(a, b store.Item) bool {
 	return a.ID == b.ID && a.Path == b.Path && maps.Equal(a.Columns, b.Columns) && slices.Equal(a.Vector, b.Vector)
 }
 
@@ -157,12 +157,12 @@ func TestIndexIsAMap(t *testing.T) {
 				steps = 10
 			}
 			for range steps {
-				disturb(t, x, m, rng)
+				changeRandomly(t, x, m, rng)
 				if rng.IntN(4) == 0 {
-					agree(t, x, m, rng)
+					compareModel(t, x, m, rng)
 				}
 				if rng.IntN(8) == 0 {
-					y := &Index{dir: x.dir, sizes: small()}
+					y := &Index{dir: x.dir, sizes: smallLimits()}
 					if err := x.Close(); err != nil {
 						t.Fatal(err)
 					}
@@ -173,13 +173,13 @@ func TestIndexIsAMap(t *testing.T) {
 					t.Cleanup(func() { y.Close() })
 				}
 			}
-			agree(t, x, m, rng)
+			compareModel(t, x, m, rng)
 			r, err := Open(x.dir, Options{ReadOnly: true})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer r.Close()
-			agree(t, r, m, rng)
+			compareModel(t, r, m, rng)
 			if left, _ := filepath.Glob(filepath.Join(x.dir, "*.log")); len(left) != 1 {
 				t.Errorf("logs left: %q", left)
 			}
@@ -187,13 +187,13 @@ func TestIndexIsAMap(t *testing.T) {
 	}
 }
 
-// disturb does something to both.
-func disturb(t *testing.T, x *Index, m model, rng *rand.Rand) {
+// changeRandomly does something to both.
+func changeRandomly(t *testing.T, x *Index, m model, rng *rand.Rand) {
 	t.Helper()
 	ctx := context.Background()
 	switch rng.IntN(12) {
 	default:
-		e := entries(1+rng.IntN(2*small().bulk), x.dim, rng.Uint64())
+		e := entries(1+rng.IntN(2*smallLimits().bulkRows), x.dim, rng.Uint64())
 		for i := range e {
 			e[i].ID = fmt.Sprintf("item %05d", rng.IntN(600))
 		}
@@ -254,9 +254,9 @@ func disturb(t *testing.T, x *Index, m model, rng *rand.Rand) {
 	case 4:
 		changeBoth(t, x, m, rng)
 	case 3:
-		opt := CompactOptions{Lists: rng.IntN(12) - 1}
-		if opt.Lists > len(m) {
-			opt.Lists = -1
+		opt := CompactOptions{NumLists: rng.IntN(12) - 1}
+		if opt.NumLists > len(m) {
+			opt.NumLists = -1
 		}
 		if err := x.Compact(ctx, opt); err != nil && len(m) >= 12 {
 			t.Fatal(err)
@@ -267,7 +267,7 @@ func disturb(t *testing.T, x *Index, m model, rng *rand.Rand) {
 // changeBoth removes and puts items together.
 func changeBoth(t *testing.T, x *Index, m model, rng *rand.Rand) {
 	t.Helper()
-	c := Change{Put: entries(1+rng.IntN(2*small().bulk), x.dim, rng.Uint64())}
+	c := Change{Put: entries(1+rng.IntN(2*smallLimits().bulkRows), x.dim, rng.Uint64())}
 	for range rng.IntN(80) {
 		c.Remove = append(c.Remove, fmt.Sprintf("item %05d", rng.IntN(600)))
 	}
@@ -301,11 +301,11 @@ func TestLists(t *testing.T) {
 			}
 		}
 		add(t, x, e, AddOptions{})
-		if err := x.Compact(t.Context(), CompactOptions{Lists: 60, Recall: 0.9}); err != nil {
+		if err := x.Compact(t.Context(), CompactOptions{NumLists: 60, Recall: 0.9}); err != nil {
 			t.Fatal(err)
 		}
 		l := x.Info().Lists
-		if l == nil || l.Recall < 0.9 || l.Probes >= 60 || l.Lists != 60 {
+		if l == nil || l.Recall < 0.9 || l.Probes >= 60 || l.NumLists != 60 {
 			t.Fatalf("%+v", l)
 		}
 		x = reopen(t, x)
@@ -347,7 +347,7 @@ func TestLists(t *testing.T) {
 		if res, err := x.Search(t.Context(), Query{Vector: far, Filter: f}); err != nil || len(res.Hits) != 1 {
 			t.Error(res, err)
 		}
-		if err := x.Compact(t.Context(), CompactOptions{Lists: -1}); err != nil || x.Info().Lists != nil {
+		if err := x.Compact(t.Context(), CompactOptions{NumLists: -1}); err != nil || x.Info().Lists != nil {
 			t.Error(err, x.Info().Lists)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 func TestMutations(t *testing.T) {
 	m := &manifest{Version: formatVersion, Index: "abc", Dim: 3, Log: "000001.log", Next: 4,
 		Columns:  []store.Column{{Name: "a", Kind: store.Text}, {Name: "b", Kind: store.Number}},
-		Segments: []segmentRef{{File: "000002.seg", Rows: 4, Dead: "000003.dead"}}}
+		Segments: []segmentRef{{File: "000002.seg", Rows: 4, RemovedFile: "000003.dead"}}}
 	whole, err := json.MarshalIndent(m, "", " ")
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestMutations(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				use(s)
+				useSegment(s)
 				return s.file.Close()
 			}})
 }

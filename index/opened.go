@@ -11,10 +11,10 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/mappedfile"
 )
 
-// opened has the files that a manifest names, all open. They stay readable when a writing process
+// openFiles has the files that a manifest names, all open. They stay readable when a writing process
 // removes them. Segments and dead files never change, names are never reused, and the log only grows.
 // So the files fit together at any later time.
-type opened struct {
+type openFiles struct {
 	dir      string
 	m        *manifest
 	segments map[string]*mappedfile.File // without segments that were taken
@@ -22,30 +22,30 @@ type opened struct {
 	faults   map[string]error            // errors of files that could not be opened
 }
 
-// attempts is how often a reader starts again because the files were replaced.
-const attempts = 100
+// maxAttempts is how often a reader starts again because the files were replaced.
+const maxAttempts = 100
 
 // errReplaced is the error if a writing process has replaced the files during a read.
 var errReplaced = errors.New("it was changed while it was read")
 
-// settled calls read with the files of one generation of an index. A process that writes
+// readConsistently calls read with the files of one generation of an index. A process that writes
 // removes files that its newest manifest no longer names. If a file is missing and the
 // manifest is another one by then, or if read returns errReplaced, settled begins anew.
 // Files that both manifests name stay open, so that each attempt has less to open.
-func settled(dir string, latest func(dir string) (*manifest, error), read func(*opened) error) error {
-	o := &opened{dir: dir, segments: make(map[string]*mappedfile.File), others: make(map[string]*os.File)}
+func readConsistently(dir string, latest func(dir string) (*manifest, error), read func(*openFiles) error) error {
+	o := &openFiles{dir: dir, segments: make(map[string]*mappedfile.File), others: make(map[string]*os.File)}
 	defer o.close()
-	for range attempts {
+	for range maxAttempts {
 		m, err := latest(dir)
 		if err != nil {
 			return err
 		}
-		if o.open(m); o.lacks() {
+		if o.open(m); o.hasMissing() {
 			now, err := latest(dir)
 			if err != nil {
 				return err
 			}
-			if !now.same(m) {
+			if !now.isSameGeneration(m) {
 				continue
 			}
 		}
@@ -53,44 +53,44 @@ func settled(dir string, latest func(dir string) (*manifest, error), read func(*
 			return err
 		}
 	}
-	return fmt.Errorf("%s was changed %d times while it was read: try again when there are fewer writes", dir, attempts)
+	return fmt.Errorf("%s was changed %d times while it was read: try again when there are fewer writes", dir, maxAttempts)
 }
 
-// same reports whether two manifests are of one generation of one index.
-func (m *manifest) same(other *manifest) bool {
+// isSameGeneration reports whether two manifests are of one generation of one index.
+func (m *manifest) isSameGeneration(other *manifest) bool {
 	return m.Index == other.Index && m.Generation == other.Generation
 }
 
-// names lists the files that a manifest names.
-func (m *manifest) names() []string {
+// fileNames lists the files that a manifest names.
+func (m *manifest) fileNames() []string {
 	out := []string{m.Log}
 	for _, s := range m.Segments {
 		out = append(out, s.File)
-		if s.Dead != "" {
-			out = append(out, s.Dead)
+		if s.RemovedFile != "" {
+			out = append(out, s.RemovedFile)
 		}
 	}
 	return out
 }
 
 // open opens the files that a manifest names, and closes all others.
-func (o *opened) open(m *manifest) {
+func (o *openFiles) open(m *manifest) {
 	if o.m != nil && o.m.Index != m.Index {
 		o.close()
 	}
 	o.m, o.faults = m, make(map[string]error)
 	keep := make(map[string]bool)
-	for _, name := range m.names() {
+	for _, name := range m.fileNames() {
 		keep[name] = true
-		if err := o.file(name); err != nil {
+		if err := o.openFile(name); err != nil {
 			o.faults[name] = err
 		}
 	}
-	o.closeBut(keep)
+	o.closeExcept(keep)
 }
 
-// file opens a file that is not open.
-func (o *opened) file(name string) error {
+// openFile opens a file that is not open.
+func (o *openFiles) openFile(name string) error {
 	path := filepath.Join(o.dir, name)
 	if filepath.Ext(name) != ".seg" {
 		if o.others[name] != nil {
@@ -112,8 +112,8 @@ func (o *opened) file(name string) error {
 	return err
 }
 
-// lacks reports whether a file is missing.
-func (o *opened) lacks() bool {
+// hasMissing reports whether a file is missing.
+func (o *openFiles) hasMissing() bool {
 	for _, err := range o.faults {
 		if errors.Is(err, fs.ErrNotExist) {
 			return true
@@ -123,7 +123,7 @@ func (o *opened) lacks() bool {
 }
 
 // size returns the number of bytes of the segments and the log.
-func (o *opened) size() (n int64) {
+func (o *openFiles) size() (n int64) {
 	for _, f := range o.segments {
 		n += int64(len(f.Bytes))
 	}
@@ -135,8 +135,8 @@ func (o *opened) size() (n int64) {
 	return n
 }
 
-// take returns the content of a segment, which the caller closes.
-func (o *opened) take(name string) (*mappedfile.File, error) {
+// takeSegment returns the content of a segment, which the caller closes.
+func (o *openFiles) takeSegment(name string) (*mappedfile.File, error) {
 	if err := o.faults[name]; err != nil {
 		return nil, err
 	}
@@ -145,17 +145,17 @@ func (o *opened) take(name string) (*mappedfile.File, error) {
 	return f, nil
 }
 
-// other returns the log or a dead file, to be read at any position.
-func (o *opened) other(name string) (*os.File, error) {
+// fileOf returns the log or a dead file, to be read at any position.
+func (o *openFiles) fileOf(name string) (*os.File, error) {
 	if err := o.faults[name]; err != nil {
 		return nil, err
 	}
 	return o.others[name], nil
 }
 
-func (o *opened) close() { o.closeBut(nil) }
+func (o *openFiles) close() { o.closeExcept(nil) }
 
-func (o *opened) closeBut(keep map[string]bool) {
+func (o *openFiles) closeExcept(keep map[string]bool) {
 	for name, f := range o.segments {
 		if !keep[name] {
 			f.Close()

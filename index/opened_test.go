@@ -32,9 +32,9 @@ func mappedFile(t testing.TB, path string) *mappedfile.File {
 	return f
 }
 
-// replaced is an index of 150 items in two segments, one with removed rows, and in the log.
+// newReplaceable is an index of 150 items in two segments, one with removed rows, and in the log.
 // replace replaces all these files; the ids stay the same.
-func replaced(t *testing.T) (x *Index, replace func()) {
+func newReplaceable(t *testing.T) (x *Index, replace func()) {
 	t.Helper()
 	x = createSmall(t, Config{Dim: 3})
 	add(t, x, entries(150, 3, 0), AddOptions{})
@@ -55,7 +55,7 @@ func replaced(t *testing.T) (x *Index, replace func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := m.Segments; len(s) != 2 || s[0].Dead == "" || x.Info().Logged == 0 {
+	if s := m.Segments; len(s) != 2 || s[0].RemovedFile == "" || x.Info().Logged == 0 {
 		t.Fatalf("%+v: want two segments, removed rows and a log", m)
 	}
 	return x, replace
@@ -64,7 +64,7 @@ func replaced(t *testing.T) (x *Index, replace func()) {
 // A writer that replaces all files after a reader has read the manifest does no harm to the
 // reader: it takes the files of the next generation.
 func TestManifestThatIsBehind(t *testing.T) {
-	x, replace := replaced(t)
+	x, replace := newReplaceable(t)
 	left := 0
 	behind := func(dir string) (*manifest, error) {
 		m, err := readManifest(dir)
@@ -81,7 +81,7 @@ func TestManifestThatIsBehind(t *testing.T) {
 			t.Errorf("checked after %d replacements: %+v, %v", times-left, got, err)
 		}
 		left = times
-		err = settled(x.dir, behind, func(o *opened) error {
+		err = readConsistently(x.dir, behind, func(o *openFiles) error {
 			r := &Index{dir: x.dir, readOnly: true}
 			s, log, err := r.read(o)
 			if err != nil {
@@ -89,8 +89,8 @@ func TestManifestThatIsBehind(t *testing.T) {
 			}
 			v := newView(o.m, s.schema, s.parts, s.tail)
 			defer v.release()
-			if v.live() != 150 || log.short != nil {
-				t.Errorf("opened after %d replacements: %d items, %v", times-left, v.live(), log.short)
+			if v.numItems() != 150 || log.shortfall != nil {
+				t.Errorf("opened after %d replacements: %d items, %v", times-left, v.numItems(), log.shortfall)
 			}
 			return nil
 		})
@@ -106,7 +106,7 @@ func TestManifestThatIsAlwaysBehind(t *testing.T) {
 	add(t, x, entries(1, 3, 1), AddOptions{})
 	behind := func(dir string) (*manifest, error) {
 		m, err := readManifest(dir)
-		if _, e := x.w.ask(&request{ctx: t.Context(), seal: true}); e != nil {
+		if _, e := x.w.submit(&request{ctx: t.Context(), seal: true}); e != nil {
 			t.Error(e)
 		}
 		return m, err
@@ -119,7 +119,7 @@ func TestManifestThatIsAlwaysBehind(t *testing.T) {
 
 // A check reads the files of one generation to their end, also if they are removed meanwhile.
 func TestCheckOfRemovedFiles(t *testing.T) {
-	x, replace := replaced(t)
+	x, replace := newReplaceable(t)
 	once := false
 	got, err := Check(t.Context(), x.dir, CheckOptions{Progress: func(done, total int64) {
 		if !once && done < total {
@@ -136,7 +136,7 @@ func TestCheckOfRemovedFiles(t *testing.T) {
 // begins anew. One with a file that it still names is reported.
 func TestProblemThatWasReplaced(t *testing.T) {
 	for _, replaces := range []bool{true, false} {
-		x, replace := replaced(t)
+		x, replace := newReplaceable(t)
 		m, err := readManifest(x.dir)
 		if err != nil {
 			t.Fatal(err)
@@ -167,21 +167,21 @@ func TestLogThatIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	// As it was when only the first frame had been acknowledged.
-	found := &logged{}
+	found := &logContent{}
 	if reason := found.readHeader(bytes.NewReader(whole), m.Index); reason != "" {
 		t.Fatal(reason)
 	}
 	second := bytes.Index(whole[logHeader+1:], []byte(frameMagic)) + logHeader + 1
 	early := bytes.Clone(whole)
-	copy(early[markAt:], mark{frames: 1, end: int64(second), operations: 1}.encode())
-	clear(early[markAt+markSize : logHeader])
+	copy(early[markOffset:], mark{frames: 1, end: int64(second), operations: 1}.encode())
+	clear(early[markOffset+markSize : logHeader])
 	last := lastFrame(whole)
 	torn := func(b []byte, at int) []byte {
 		b = bytes.Clone(b)
 		b[at+frameHeader]++
 		return b
 	}
-	none := torn(torn(early, markAt-frameHeader), markAt-frameHeader)
+	none := torn(torn(early, markOffset-frameHeader), markOffset-frameHeader)
 	for _, c := range []struct {
 		name        string
 		first, then []byte

@@ -69,8 +69,8 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// errOperation is the error for operations that appendOperation would not write.
-var errOperation = errors.New("not an operation")
+// errBadOperation is the error for operations that appendOperation would not write.
+var errBadOperation = errors.New("not an operation")
 
 // decodeOperations reads the content of a frame.
 func decodeOperations(b []byte, dim int) (ops []operation, err error) {
@@ -82,12 +82,12 @@ func decodeOperations(b []byte, dim int) (ops []operation, err error) {
 			op.entry = r.entry(dim)
 		case opRemove:
 			op.remove = r.text()
-			r.bad = r.bad || !storedID(op.remove)
+			r.failed = r.failed || !isValidID(op.remove)
 		default:
-			r.bad = true
+			r.failed = true
 		}
-		if r.bad {
-			return nil, errOperation
+		if r.failed {
+			return nil, errBadOperation
 		}
 		ops = append(ops, op)
 	}
@@ -96,13 +96,13 @@ func decodeOperations(b []byte, dim int) (ops []operation, err error) {
 
 // opReader reads parts from the front of b; bad means that a part was missing.
 type opReader struct {
-	b   []byte
-	bad bool
+	b      []byte
+	failed bool
 }
 
 func (r *opReader) take(n uint64) []byte {
 	if n > uint64(len(r.b)) {
-		r.bad, r.b = true, nil
+		r.failed, r.b = true, nil
 		return nil
 	}
 	out := r.b[:n]
@@ -120,7 +120,7 @@ func (r *opReader) byte() byte {
 func (r *opReader) count() uint64 {
 	n, size := binary.Uvarint(r.b)
 	if size <= 0 {
-		r.bad, r.b = true, nil
+		r.failed, r.b = true, nil
 		return 0
 	}
 	r.b = r.b[size:]
@@ -133,7 +133,7 @@ func (r *opReader) entry(dim int) *store.Item {
 	e := &store.Item{ID: r.text(), Path: r.text()}
 	fields := r.count()
 	if fields > store.MaxColumns {
-		r.bad = true
+		r.failed = true
 		return nil
 	}
 	if fields > 0 {
@@ -151,20 +151,20 @@ func (r *opReader) entry(dim int) *store.Item {
 		case boolByte:
 			e.Columns[name] = r.byte() != 0
 		default:
-			r.bad = true
+			r.failed = true
 		}
-		if r.bad {
+		if r.failed {
 			return nil
 		}
 	}
 	raw := r.take(uint64(dim) * 4)
-	if r.bad {
+	if r.failed {
 		return nil
 	}
 	e.Vector = make([]float32, dim)
 	for i := range e.Vector {
 		e.Vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
 	}
-	r.bad = !storedItem(e) || unfinite(e.Vector) >= 0
+	r.failed = !isValidItem(e) || firstNonFinite(e.Vector) >= 0
 	return e
 }

@@ -19,7 +19,7 @@ func TestOperationsCutOff(t *testing.T) {
 		"half a vector": "\x01\x01a\x00\x00\x00\x00", "fields without end": "\x01\x01a\x00\x02\x01c\x03\x01",
 		"a field of no kind": "\x01\x01a\x00\x01\x01c\x04\x00\x00\x00\x00\x00",
 	} {
-		if ops, err := decodeOperations([]byte(text), 1); !errors.Is(err, errOperation) {
+		if ops, err := decodeOperations([]byte(text), 1); !errors.Is(err, errBadOperation) {
 			t.Errorf("%s: %v, %v", name, ops, err)
 		}
 	}
@@ -39,7 +39,7 @@ func TestReadsWhatIsTaken(t *testing.T) {
 		t.Error(err)
 	}
 	ops, err := decodeOperations(appendOperation(nil, operation{entry: &long}), 1)
-	if err != nil || len(ops) != 1 || !same(*ops[0].entry, long) {
+	if err != nil || len(ops) != 1 || !isSameItem(*ops[0].entry, long) {
 		t.Fatalf("read %d, %v", len(ops), err)
 	}
 	for name, it := range map[string]store.Item{

@@ -21,8 +21,8 @@ type changeMade struct {
 	after      map[string]int // generations of the items
 }
 
-// powered is an index whose disk is recorded.
-type powered struct {
+// poweredIndex is an index whose disk is recorded.
+type poweredIndex struct {
 	t     *testing.T
 	disk  *powertest.Disk
 	x     *Index
@@ -32,7 +32,7 @@ type powered struct {
 }
 
 // do makes a change and notes when it was acknowledged.
-func (p *powered) do(f func(now map[string]int) error) {
+func (p *poweredIndex) do(f func(now map[string]int) error) {
 	p.t.Helper()
 	now := maps.Clone(p.made[len(p.made)-1].after)
 	begin := p.disk.Steps()
@@ -43,10 +43,10 @@ func (p *powered) do(f func(now map[string]int) error) {
 }
 
 // some are items, few or as many as become a segment at once.
-func (p *powered) some() []store.Item {
+func (p *poweredIndex) some() []store.Item {
 	n := 1 + p.rng.IntN(3)
 	if p.rng.IntN(8) == 0 {
-		n = tiny().bulk
+		n = tinyLimits().bulkRows
 	}
 	p.stamp++
 	var out []store.Item
@@ -56,11 +56,11 @@ func (p *powered) some() []store.Item {
 	return out
 }
 
-// tiny makes segments and merges of few items.
-func tiny() sizes { return sizes{bulk: 12, seal: 15, fan: 2} }
+// tinyLimits makes segments and merges of few items.
+func tinyLimits() limits { return limits{bulkRows: 12, sealRows: 15, mergeCount: 2} }
 
 // work does something to the index.
-func (p *powered) work(ctx context.Context) {
+func (p *poweredIndex) work(ctx context.Context) {
 	p.t.Helper()
 	switch k := p.rng.IntN(24); {
 	case k >= 20: // both at once; what is removed and put is there
@@ -102,7 +102,7 @@ func (p *powered) work(ctx context.Context) {
 		p.do(func(map[string]int) error {
 			err := p.x.Close()
 			if err == nil {
-				p.x, err = (&Index{dir: p.x.dir, sizes: tiny(), files: p.x.files}).open()
+				p.x, err = (&Index{dir: p.x.dir, sizes: tinyLimits(), files: p.x.files}).open()
 			}
 			return err
 		})
@@ -111,7 +111,7 @@ func (p *powered) work(ctx context.Context) {
 
 // expected is what may be there after a number of steps: what was acknowledged by then,
 // and, if one was under way, what the next change makes of it.
-func (p *powered) expected(steps int) (acknowledged int, may []map[string]int) {
+func (p *poweredIndex) expected(steps int) (acknowledged int, may []map[string]int) {
 	for k, c := range p.made {
 		if c.end <= steps {
 			acknowledged, may = k, []map[string]int{c.after}
@@ -148,10 +148,10 @@ func TestPowerLoss(t *testing.T) {
 // which the work goes on to lose power again.
 func powerLoss(t *testing.T, seed uint64, states, again int) (looked int) {
 	dir := t.TempDir()
-	p := &powered{t: t, disk: powertest.Record(t, dir), rng: rand.New(rand.NewPCG(seed, 3))}
+	p := &poweredIndex{t: t, disk: powertest.Record(t, dir), rng: rand.New(rand.NewPCG(seed, 3))}
 	p.made = []changeMade{{0, 0, nil}} // no index
 	p.do(func(now map[string]int) (err error) {
-		p.x, err = (&Index{dir: dir, sizes: tiny(), files: p.disk.Files()}).create(Config{Dim: 8})
+		p.x, err = (&Index{dir: dir, sizes: tinyLimits(), files: p.disk.Files()}).create(Config{Dim: 8})
 		return err
 	})
 	p.made[1].after = map[string]int{}
@@ -160,7 +160,7 @@ func powerLoss(t *testing.T, seed uint64, states, again int) (looked int) {
 
 // lose works for a while and then looks at states, each with a chance that spreads them
 // over all steps.
-func (p *powered) lose(seed uint64, states, again, work int) (looked int) {
+func (p *poweredIndex) lose(seed uint64, states, again, work int) (looked int) {
 	t := p.t
 	t.Helper()
 	for range work {
@@ -200,11 +200,11 @@ func (p *powered) lose(seed uint64, states, again, work int) (looked int) {
 
 // look opens what a loss of power left, and returns what was found in it, nil if there is
 // rightly no index yet.
-func (p *powered) look(dir string, step int, may []map[string]int) (found map[string]int, ok bool) {
+func (p *poweredIndex) look(dir string, step int, may []map[string]int) (found map[string]int, ok bool) {
 	t := p.t
-	x, err := (&Index{dir: dir, readOnly: true, sizes: tiny()}).open()
+	x, err := (&Index{dir: dir, readOnly: true, sizes: tinyLimits()}).open()
 	if errors.Is(err, fs.ErrNotExist) && may[0] == nil {
-		if x, err = (&Index{dir: dir, sizes: tiny()}).create(Config{Dim: 8}); err != nil {
+		if x, err = (&Index{dir: dir, sizes: tinyLimits()}).create(Config{Dim: 8}); err != nil {
 			t.Errorf("created again: %v", err)
 			return nil, false
 		}
@@ -222,7 +222,7 @@ func (p *powered) look(dir string, step int, may []map[string]int) (found map[st
 			return nil, false
 		}
 		found[e.ID] = int(e.Columns["n"].(float64))
-		if !same(e, generation(e.ID, found[e.ID])) {
+		if !isSameItem(e, generation(e.ID, found[e.ID])) {
 			t.Errorf("%q is not as it was added: %+v", e.ID, e)
 			return nil, false
 		}
@@ -246,11 +246,11 @@ func (p *powered) look(dir string, step int, may []map[string]int) (found map[st
 }
 
 // resume goes on with an index that a loss of power left, until the next one.
-func (p *powered) resume(dir string, found map[string]int, seed uint64, states, again int) int {
-	q := &powered{t: p.t, disk: powertest.Record(p.t, dir), rng: p.rng, stamp: p.stamp + 1000}
+func (p *poweredIndex) resume(dir string, found map[string]int, seed uint64, states, again int) int {
+	q := &poweredIndex{t: p.t, disk: powertest.Record(p.t, dir), rng: p.rng, stamp: p.stamp + 1000}
 	q.made = []changeMade{{0, 0, found}}
 	q.do(func(map[string]int) (err error) {
-		q.x, err = (&Index{dir: dir, sizes: tiny(), files: q.disk.Files()}).open()
+		q.x, err = (&Index{dir: dir, sizes: tinyLimits(), files: q.disk.Files()}).open()
 		return err
 	})
 	return q.lose(seed, states, again, 6)

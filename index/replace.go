@@ -33,10 +33,10 @@ func (x *Index) ReplaceContents(ctx context.Context, other *Index, network Netwo
 		w.merging.Lock()
 		defer w.merging.Unlock()
 	}
-	if _, err := other.w.ask(&request{ctx: ctx, seal: true}); err != nil {
+	if _, err := other.w.submit(&request{ctx: ctx, seal: true}); err != nil {
 		return err
 	}
-	_, err := x.w.ask(&request{ctx: ctx, replace: other, network: network})
+	_, err := x.w.submit(&request{ctx: ctx, replace: other, network: network})
 	return err
 }
 
@@ -54,7 +54,7 @@ func (x *Index) IsOutdated() (bool, error) {
 // networkDir returns the name of the folder of the network.
 func (m *manifest) networkDir() string {
 	if m.NetworkDir == "" {
-		return usualNetwork
+		return defaultNetwork
 	}
 	return m.NetworkDir
 }
@@ -68,13 +68,13 @@ func (w *writer) replace(other *Index, network Network) error {
 	defer v.release()
 	c := w.change()
 	c.m.Dim, c.m.Distance, c.m.Network, c.m.Lists = v.m.Dim, v.m.Distance, network, v.m.Lists
-	c.m.Columns, c.err = joined(c.m.Columns, v.m.Columns)
+	c.m.Columns, c.err = joinColumns(c.m.Columns, v.m.Columns)
 	var parts []part
 	for _, ref := range v.m.Segments {
-		parts = append(parts, c.adopt(other.dir, ref))
+		parts = append(parts, c.copySegment(other.dir, ref))
 	}
-	c.adoptNetwork(filepath.Join(other.dir, v.m.networkDir()))
-	c.m.Log = c.name("log")
+	c.copyNetwork(filepath.Join(other.dir, v.m.networkDir()))
+	c.m.Log = c.newName("log")
 	if c.err == nil {
 		var l *logFile
 		if l, c.err = createLog(w.x.files, filepath.Join(w.x.dir, c.m.Log), c.m.Index); c.err == nil {
@@ -91,12 +91,12 @@ func (w *writer) replace(other *Index, network Network) error {
 		s.file.Close()
 	}
 	w.broken = errReplacedContents
-	c.clean()
+	c.removeUnused()
 	return nil
 }
 
-// joined returns the columns of an index and those that only another one has. A column of both must have one type.
-func joined(have, more []store.Column) ([]store.Column, error) {
+// joinColumns returns the columns of an index and those that only another one has. A column of both must have one type.
+func joinColumns(have, more []store.Column) ([]store.Column, error) {
 	out := slices.Clone(have)
 	for _, c := range more {
 		at := slices.IndexFunc(have, func(h store.Column) bool { return h.Name == c.Name })
@@ -111,13 +111,13 @@ func joined(have, more []store.Column) ([]store.Column, error) {
 	return out, nil
 }
 
-// adopt copies a segment of another index, with its removed rows.
-func (c *change) adopt(from string, ref segmentRef) part {
+// copySegment copies a segment of another index, with its removed rows.
+func (c *change) copySegment(from string, ref segmentRef) part {
 	if c.err != nil {
 		return part{}
 	}
 	files, dir := c.w.x.files, c.w.x.dir
-	path := filepath.Join(dir, c.name("seg"))
+	path := filepath.Join(dir, c.newName("seg"))
 	if c.err = files.Copy(filepath.Join(from, ref.File), path); c.err != nil {
 		return part{}
 	}
@@ -126,20 +126,20 @@ func (c *change) adopt(from string, ref segmentRef) part {
 		return part{}
 	}
 	c.segs = append(c.segs, p.seg)
-	if ref.Dead != "" {
-		p.dead = c.name("dead")
-		c.err = files.Copy(filepath.Join(from, ref.Dead), filepath.Join(dir, p.dead))
+	if ref.RemovedFile != "" {
+		p.removedFile = c.newName("dead")
+		c.err = files.Copy(filepath.Join(from, ref.RemovedFile), filepath.Join(dir, p.removedFile))
 	}
 	return p
 }
 
-// adoptNetwork copies the folder of another index's network, if it has one. Without one the new folder is missing, as
+// copyNetwork copies the folder of another index's network, if it has one. Without one the new folder is missing, as
 // for an index that was made without a network.
-func (c *change) adoptNetwork(from string) {
+func (c *change) copyNetwork(from string) {
 	if c.err != nil {
 		return
 	}
-	c.m.NetworkDir = c.w.name("network")
+	c.m.NetworkDir = c.w.newName("network")
 	entries, err := os.ReadDir(from)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
@@ -166,7 +166,7 @@ func (c *change) adoptNetwork(from string) {
 func (x *Index) removeNetworks(m *manifest, entries []os.DirEntry) {
 	for _, e := range entries {
 		name := e.Name()
-		if !e.IsDir() || name == m.networkDir() || name != usualNetwork && !networkName.MatchString(name) {
+		if !e.IsDir() || name == m.networkDir() || name != defaultNetwork && !networkName.MatchString(name) {
 			continue
 		}
 		var number uint64

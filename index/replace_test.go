@@ -16,14 +16,14 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// made is an index of n items with vectors of dim numbers, and a file in its folder of the network.
-func made(t *testing.T, dir, network string, dim, n int) *Index {
+// newTestIndex is an index of n items with vectors of dim numbers, and a file in its folder of the network.
+func newTestIndex(t *testing.T, dir, network string, dim, n int) *Index {
 	t.Helper()
 	cfg := Config{Dim: dim, Network: Network{Network: embedding.Network{Name: network, Fingerprint: network}}}
 	if dim != 8 {
 		cfg.Distance = rank.Cosine
 	}
-	x, err := (&Index{dir: dir, sizes: tiny()}).create(cfg)
+	x, err := (&Index{dir: dir, sizes: tinyLimits()}).create(cfg)
 	if err == nil {
 		err = os.MkdirAll(NetworkDir(dir), 0o777)
 	}
@@ -44,8 +44,8 @@ func made(t *testing.T, dir, network string, dim, n int) *Index {
 	return x
 }
 
-// holds requires what an index of made holds.
-func holds(t *testing.T, x *Index, network string, dim, n int) {
+// checkContents requires what an index of made holds.
+func checkContents(t *testing.T, x *Index, network string, dim, n int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(x.NetworkDir(), "model.json"))
 	in := x.Info()
@@ -64,13 +64,13 @@ func holds(t *testing.T, x *Index, network string, dim, n int) {
 // lists, network and columns; the old files go away.
 func TestReplaceContents(t *testing.T) {
 	dir := t.TempDir()
-	x, other := made(t, filepath.Join(dir, "x"), "old", 8, 40), made(t, filepath.Join(dir, "y"), "new", 5, 60)
+	x, other := newTestIndex(t, filepath.Join(dir, "x"), "old", 8, 40), newTestIndex(t, filepath.Join(dir, "y"), "new", 5, 60)
 	defer other.Close()
 	if _, err := x.Add(t.Context(), []store.Item{{ID: "own", Vector: make([]float32, 8),
 		Columns: map[string]any{"only here": true}}}, AddOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := other.Compact(t.Context(), CompactOptions{Lists: 3}); err != nil {
+	if err := other.Compact(t.Context(), CompactOptions{NumLists: 3}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := other.Remove(t.Context(), "id 3", "id 59"); err != nil {
@@ -91,7 +91,7 @@ func TestReplaceContents(t *testing.T) {
 		if is, err := old.IsOutdated(); !is || err != nil {
 			t.Error(is, err)
 		}
-		holds(t, old, "old", 8, 41)
+		checkContents(t, old, "old", 8, 41)
 	}
 	if _, err := x.Remove(t.Context(), "id 1"); !errors.Is(err, errReplacedContents) {
 		t.Errorf("a change: %v", err)
@@ -99,12 +99,12 @@ func TestReplaceContents(t *testing.T) {
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, reader, "old", 8, 41)
+	checkContents(t, reader, "old", 8, 41)
 	again, err := Open(x.dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	holds(t, again, "new", 5, 58)
+	checkContents(t, again, "new", 5, 58)
 	in := again.Info()
 	if in.Lists == nil || in.Distance != rank.Cosine || !slices.ContainsFunc(in.Columns, func(c store.Column) bool {
 		return c.Name == "only here"
@@ -124,7 +124,7 @@ func TestReplaceContents(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	holds(t, again, "new", 5, 59)
+	checkContents(t, again, "new", 5, 59)
 	if _, err := os.Stat(old); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the old network: %v", err)
 	}
@@ -143,7 +143,7 @@ func TestReplaceContentsFails(t *testing.T) {
 	outcome := map[string]int{}
 	for step := 0; ; step++ {
 		dir := t.TempDir()
-		x, other := made(t, filepath.Join(dir, "x"), "old", 8, 20), made(t, filepath.Join(dir, "y"), "new", 5, 30)
+		x, other := newTestIndex(t, filepath.Join(dir, "x"), "old", 8, 20), newTestIndex(t, filepath.Join(dir, "y"), "new", 5, 30)
 		left := step
 		stray := filepath.Join(x.dir, "000099.network") // as of a process that was killed
 		if err := errors.Join(os.Mkdir(stray, 0o777), os.WriteFile(filepath.Join(stray, "a"), nil, 0o666)); err != nil {
@@ -168,10 +168,10 @@ func TestReplaceContentsFails(t *testing.T) {
 			t.Error("the folder of a killed process is left")
 		}
 		if again.Info().Dim == 8 {
-			holds(t, again, "old", 8, 20)
+			checkContents(t, again, "old", 8, 20)
 			outcome["old"]++
 		} else {
-			holds(t, again, "new", 5, 30)
+			checkContents(t, again, "new", 5, 30)
 			outcome["new"]++
 		}
 		c, e := Check(t.Context(), x.dir, CheckOptions{})
@@ -193,7 +193,7 @@ func TestReplaceContentsFails(t *testing.T) {
 
 // TestYield: another writer takes over while the first one goes on reading.
 func TestYield(t *testing.T) {
-	x := made(t, t.TempDir(), "old", 8, 20)
+	x := newTestIndex(t, t.TempDir(), "old", 8, 20)
 	if err := errors.Join(x.Yield(), x.Yield()); err != nil {
 		t.Fatal(err)
 	}
@@ -208,9 +208,9 @@ func TestYield(t *testing.T) {
 	if _, err := x.Remove(t.Context(), "id 2"); !errors.Is(err, ErrClosed) {
 		t.Errorf("a change of one that yielded: %v", err)
 	}
-	holds(t, x, "old", 8, 20)
+	checkContents(t, x, "old", 8, 20)
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, y, "old", 8, 19)
+	checkContents(t, y, "old", 8, 19)
 }

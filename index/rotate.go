@@ -15,33 +15,33 @@ func (w *writer) rotate(ctx context.Context, more rowSource, progress func(float
 	c := w.change()
 	parts := slices.Clone(w.state.parts)
 	if more != nil {
-		parts = append(parts, c.segment(ctx, more, nil, progress))
+		parts = append(parts, c.writeSegment(ctx, more, nil, progress))
 	}
 	old := w.log
-	if err := w.settle(ctx, c, parts); err != nil {
+	if err := w.sealLog(ctx, c, parts); err != nil {
 		return err
 	}
 	old.close() // its error does not matter: the old log is not needed any more
 	w.publish()
-	c.clean()
-	w.keepSpare()
+	c.removeUnused()
+	w.ensureSpare()
 	return nil
 }
 
-// settle writes the rows of the log as a segment, the last of the parts, and empties the
+// sealLog writes the rows of the log as a segment, the last of the parts, and empties the
 // log.
-func (w *writer) settle(ctx context.Context, c *change, parts []part) error {
+func (w *writer) sealLog(ctx context.Context, c *change, parts []part) error {
 	t := w.state.tail
-	if t.rows() > t.gone {
+	if t.rows() > t.numRemoved {
 		rows := &tailSource{t: t}
-		t.live.each(func(r int) bool {
+		t.live.visitRows(func(r int) bool {
 			rows.list = append(rows.list, r)
 			return true
 		})
-		parts = append(parts, c.segment(ctx, rows, nil, nil))
+		parts = append(parts, c.writeSegment(ctx, rows, nil, nil))
 	}
-	parts = c.removals(parts)
-	c.m.Log = c.name("log")
+	parts = c.writeRemovals(parts)
+	c.m.Log = c.newName("log")
 	var l *logFile
 	if c.err == nil {
 		l, c.err = createLog(w.x.files, filepath.Join(w.x.dir, c.m.Log), c.m.Index)
@@ -53,7 +53,7 @@ func (w *writer) settle(ctx context.Context, c *change, parts []part) error {
 		return err
 	}
 	w.log = l
-	w.state.emptied(parts)
+	w.state.emptyLog(parts)
 	return nil
 }
 
@@ -83,28 +83,28 @@ type change struct {
 func (w *writer) change() *change {
 	c := &change{w: w, m: *w.m}
 	c.m.Generation++
-	c.m.Columns = w.state.schema.list()
+	c.m.Columns = w.state.schema.columnList()
 	return c
 }
 
-// name returns a name that no file has had.
-func (w *writer) name(extension string) string {
+// newName returns a name that no file has had.
+func (w *writer) newName(extension string) string {
 	return fmt.Sprintf("%06d.%s", w.next.Add(1)-1, extension)
 }
 
-// name returns the name of a new file of the change.
-func (c *change) name(extension string) string {
-	name := c.w.name(extension)
+// newName returns the name of a new file of the change.
+func (c *change) newName(extension string) string {
+	name := c.w.newName(extension)
 	c.files = append(c.files, name)
 	return name
 }
 
-// segment writes rows as a segment.
-func (c *change) segment(ctx context.Context, rows rowSource, l *listing, progress func(float64)) part {
+// writeSegment writes rows as a segment.
+func (c *change) writeSegment(ctx context.Context, rows rowSource, l *listLayout, progress func(float64)) part {
 	if c.err != nil {
 		return part{}
 	}
-	path := filepath.Join(c.w.x.dir, c.name("seg"))
+	path := filepath.Join(c.w.x.dir, c.newName("seg"))
 	spec := &segmentSpec{dim: c.m.Dim, distance: c.m.Distance, columns: c.m.Columns, source: rows, lists: l,
 		progress: progress}
 	var s *segment
@@ -115,23 +115,23 @@ func (c *change) segment(ctx context.Context, rows rowSource, l *listing, progre
 		return part{}
 	}
 	c.segs = append(c.segs, s)
-	return part{seg: s, live: s.all}
+	return part{seg: s, live: s.allRows}
 }
 
-// removals writes the removed rows of parts, unless a file has them already. It leaves out parts without
+// writeRemovals writes the removed rows of parts, unless a file has them already. It leaves out parts without
 // rows.
-func (c *change) removals(parts []part) []part {
+func (c *change) writeRemovals(parts []part) []part {
 	if c.err != nil {
 		return nil
 	}
-	parts = slices.DeleteFunc(parts, func(p part) bool { return p.gone == p.seg.n })
+	parts = slices.DeleteFunc(parts, func(p part) bool { return p.numRemoved == p.seg.n })
 	for i := range parts {
 		p := &parts[i]
-		if p.gone == p.noted || c.err != nil {
+		if p.numRemoved == p.numRecorded || c.err != nil {
 			continue
 		}
-		p.dead, p.noted = c.name("dead"), p.gone
-		c.err = writeDead(c.w.x.files, filepath.Join(c.w.x.dir, p.dead), p.seg.n, p.live)
+		p.removedFile, p.numRecorded = c.newName("dead"), p.numRemoved
+		c.err = writeRemoved(c.w.x.files, filepath.Join(c.w.x.dir, p.removedFile), p.seg.n, p.live)
 	}
 	return parts
 }
@@ -141,7 +141,7 @@ func (c *change) commit(parts []part) error {
 	c.m.Segments, c.m.Next = []segmentRef{}, c.w.next.Load()
 	for _, p := range parts {
 		if c.err == nil {
-			c.m.Segments = append(c.m.Segments, segmentRef{filepath.Base(p.seg.path), p.seg.n, p.dead})
+			c.m.Segments = append(c.m.Segments, segmentRef{filepath.Base(p.seg.path), p.seg.n, p.removedFile})
 		}
 	}
 	if c.err == nil {
@@ -173,13 +173,13 @@ func (c *change) commit(parts []part) error {
 	return c.err
 }
 
-// clean removes the files that the manifest no longer names. Segments are removed by the
+// removeUnused removes the files that the manifest no longer names. Segments are removed by the
 // last view that uses them. A file that cannot be removed does no harm: the next opening
 // tries again.
-func (c *change) clean() {
+func (c *change) removeUnused() {
 	keep := map[string]bool{c.m.Log: true}
 	for _, s := range c.m.Segments {
-		keep[s.File], keep[s.Dead] = true, true
+		keep[s.File], keep[s.RemovedFile] = true, true
 	}
 	entries, _ := os.ReadDir(c.w.x.dir)
 	for _, e := range entries {

@@ -52,7 +52,7 @@ func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 	if err := checkQuery(q.Vector, x.dim); err != nil {
 		return nil, err
 	}
-	p := &pending{ctx: ctx, q: q, done: make(chan struct{})}
+	p := &pendingQuery{ctx: ctx, q: q, done: make(chan struct{})}
 	x.b.enqueue(p)
 	select {
 	case <-p.done:
@@ -62,8 +62,8 @@ func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 	}
 }
 
-// pending is a query that waits for its answer.
-type pending struct {
+// pendingQuery is a query that waits for its answer.
+type pendingQuery struct {
 	ctx  context.Context
 	q    Query
 	done chan struct{}
@@ -73,30 +73,30 @@ type pending struct {
 	counts  []int // sizes of allowed
 	passed  int
 	exact   bool
-	found   []place
+	found   []rowScore
 	result  *Result
 	err     error
 }
 
-// place is a row of a view and its score.
-type place struct {
-	at, row int32
-	score   float64
+// rowScore is a row of a view and its score.
+type rowScore struct {
+	part, row int32
+	score     float64
 }
 
 // answer finds the results of queries in one pass, or in two if the lists of the first pass had
 // too few items.
-func (v *view) answer(ctx context.Context, batch []*pending) error {
-	var asked []*pending
+func (v *view) answer(ctx context.Context, batch []*pendingQuery) error {
+	var asked []*pendingQuery
 	for _, p := range batch {
 		if p.err = v.prepare(p); p.err == nil && p.passed > 0 {
 			asked = append(asked, p)
 		}
 	}
-	if err := v.pass(ctx, asked); err != nil {
+	if err := v.searchOnce(ctx, asked); err != nil {
 		return err
 	}
-	asked = slices.DeleteFunc(asked, func(p *pending) bool {
+	asked = slices.DeleteFunc(asked, func(p *pendingQuery) bool {
 		return p.err != nil || p.exact || len(p.found) >= min(p.q.K, p.passed)
 	})
 	if len(asked) == 0 {
@@ -105,15 +105,15 @@ func (v *view) answer(ctx context.Context, batch []*pending) error {
 	for _, p := range asked {
 		p.q.Exact = true
 	}
-	return v.pass(ctx, asked)
+	return v.searchOnce(ctx, asked)
 }
 
 // prepare finds the rows that a query may find.
-func (v *view) prepare(p *pending) (err error) {
-	if p.allowed, err = v.passing(p.q.Filter); err != nil {
+func (v *view) prepare(p *pendingQuery) (err error) {
+	if p.allowed, err = v.matchingRows(p.q.Filter); err != nil {
 		return err
 	}
-	p.counts = v.counts(p.q.Filter, p.allowed)
+	p.counts = v.countSets(p.q.Filter, p.allowed)
 	owned := make([]bool, len(p.allowed))
 	for _, id := range p.q.Exclude {
 		at, row, ok, err := v.find(id)
@@ -136,24 +136,24 @@ func (v *view) prepare(p *pending) (err error) {
 	return nil
 }
 
-// counts returns the sizes of the sets that passing returned for a filter.
-func (v *view) counts(f *store.Filter, sets []bitmap) []int {
+// countSets returns the sizes of the sets that passing returned for a filter.
+func (v *view) countSets(f *store.Filter, sets []bitmap) []int {
 	out := make([]int, len(sets))
 	for at, set := range sets {
 		switch {
 		case f != nil:
 			out[at] = set.count()
 		case at < len(v.parts):
-			out[at] = v.parts[at].seg.n - v.parts[at].gone
+			out[at] = v.parts[at].seg.n - v.parts[at].numRemoved
 		default:
-			out[at] = v.tail.rows() - v.tail.gone
+			out[at] = v.tail.rows() - v.tail.numRemoved
 		}
 	}
 	return out
 }
 
-// pass searches for queries in one pass over the vectors.
-func (v *view) pass(ctx context.Context, asked []*pending) error {
+// searchOnce searches for queries in one pass over the vectors.
+func (v *view) searchOnce(ctx context.Context, asked []*pendingQuery) error {
 	if len(asked) == 0 {
 		return nil
 	}
@@ -174,11 +174,11 @@ func (v *view) pass(ctx context.Context, asked []*pending) error {
 	}
 	queries := make([]*nearest.Query, len(asked))
 	for i, p := range asked {
-		queries[i] = v.query(p, origin)
+		queries[i] = v.nearestQuery(p, origin)
 	}
 	err := nearest.Search(ctx, exact.Distance(v.m.Distance), v.m.Dim, parts, queries, func(a, b nearest.Found) int {
 		x, y := origin[a.Part], origin[b.Part]
-		return strings.Compare(v.id(int(x.at), int(x.row+a.Row)), v.id(int(y.at), int(y.row+b.Row)))
+		return strings.Compare(v.id(int(x.part), int(x.row+a.Row)), v.id(int(y.part), int(y.row+b.Row)))
 	})
 	if err != nil {
 		return err
@@ -187,40 +187,40 @@ func (v *view) pass(ctx context.Context, asked []*pending) error {
 		p.found, p.err = p.found[:0], queries[i].Err
 		for _, f := range queries[i].Found {
 			o := origin[f.Part]
-			p.found = append(p.found, place{o.at, o.row + f.Row, f.Score})
+			p.found = append(p.found, rowScore{o.part, o.row + f.Row, f.Score})
 		}
 	}
 	return nil
 }
 
-// query returns a query for package nearest.
-func (v *view) query(p *pending, origin []rowRef) *nearest.Query {
+// nearestQuery returns a query for package nearest.
+func (v *view) nearestQuery(p *pendingQuery, origin []rowRef) *nearest.Query {
 	q := &nearest.Query{X: p.q.Vector, K: min(p.q.K, p.passed), Done: func() bool { return p.ctx.Err() != nil }}
 	p.exact = true
 	lists := v.m.Lists
 	for _, o := range origin {
-		set, count := p.allowed[o.at], p.counts[o.at]
+		set, count := p.allowed[o.part], p.counts[o.part]
 		var within []nearest.Range
-		if int(o.at) == len(v.parts) {
+		if int(o.part) == len(v.parts) {
 			first := int(o.row) / 64 // blocks are whole words
 			set = set[first:min(first+nearest.Block/64, len(set))]
 			count = set.count()
-		} else if s := v.parts[o.at].seg; !p.q.Exact && lists != nil && lists.Probes < len(s.lists)-1 {
-			within, p.exact = s.within(p.q.Vector, lists.Probes), false
+		} else if s := v.parts[o.part].seg; !p.q.Exact && lists != nil && lists.Probes < len(s.lists)-1 {
+			within, p.exact = s.rowsOfLists(p.q.Vector, lists.Probes), false
 		}
 		q.Allowed, q.Counts, q.Within = append(q.Allowed, set), append(q.Counts, count), append(q.Within, within)
 	}
 	return q
 }
 
-// finish makes the result of a query.
-func (v *view) finish(p *pending) {
+// makeResult makes the result of a query.
+func (v *view) makeResult(p *pendingQuery) {
 	if p.err != nil {
 		return
 	}
-	p.result = &Result{Exact: p.exact || p.passed == 0, Items: v.live(), Passed: p.passed, Hits: []store.Hit{}}
+	p.result = &Result{Exact: p.exact || p.passed == 0, Items: v.numItems(), Passed: p.passed, Hits: []store.Hit{}}
 	for _, f := range p.found {
-		e, err := v.entry(int(f.at), int(f.row))
+		e, err := v.itemAt(int(f.part), int(f.row))
 		if err != nil {
 			p.err = err
 			return
@@ -229,15 +229,15 @@ func (v *view) finish(p *pending) {
 			e.Vector = nil
 		}
 		value := f.score
-		if v.m.Distance == rank.Euclidean { // the squared distance is what Distance.From takes
+		if v.m.Distance == rank.Euclidean { // the squared distance is what Distance.FromValue takes
 			value = -value
 		}
-		p.result.Hits = append(p.result.Hits, store.Hit{Item: e, Distance: v.m.Distance.From(value)})
+		p.result.Hits = append(p.result.Hits, store.Hit{Item: e, Distance: v.m.Distance.FromValue(value)})
 	}
 }
 
 // search answers queries and wakes up their callers.
-func (x *Index) search(batch []*pending) {
+func (x *Index) search(batch []*pendingQuery) {
 	v, err := x.acquire()
 	if err == nil {
 		if e := mappedfile.Access(func() { err = v.answer(context.Background(), batch) }); e != nil {
@@ -249,7 +249,7 @@ func (x *Index) search(batch []*pending) {
 			p.err = err
 		}
 		if err == nil {
-			v.finish(p)
+			v.makeResult(p)
 		}
 		close(p.done)
 	}

@@ -92,15 +92,15 @@ type segment struct {
 
 	x        []float32
 	codes    nearest.Codes
-	ids      texts
-	paths    texts
+	ids      textList
+	paths    textList
 	slots    []uint32
 	columns  map[string]*column
 	sums     []uint32 // of the vectors, block by block
 	codeSums []uint32 // of the codes
 	lists    []uint32 // nil without lists
 	centers  []float32
-	all      bitmap // of n rows
+	allRows  bitmap // of n rows
 
 	refs     atomic.Int64
 	obsolete atomic.Pointer[files.Files] // set once no manifest names it any more
@@ -112,23 +112,23 @@ type column struct {
 	numbers []float64
 	bools   []byte
 	words   []uint32
-	text    texts
+	text    textList
 }
 
-// texts is texts in a row.
-type texts struct {
+// textList is texts in a row.
+type textList struct {
 	offsets []uint64
 	bytes   []byte
 }
 
 // at returns a text that shares the file's memory: it is for looking, not keeping.
-func (t *texts) at(i int) string {
+func (t *textList) at(i int) string {
 	b := t.bytes[t.offsets[i]:t.offsets[i+1]]
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
-// touch runs code that reads a segment.
-func touch(path string, f func()) error {
+// readMapped runs code that reads a segment.
+func readMapped(path string, f func()) error {
 	if err := mappedfile.Access(f); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -155,7 +155,7 @@ func openMapped(path string) (*mappedfile.File, error) {
 
 // readSegment is openSegment for an open file, which it closes after an error.
 func readSegment(path string, f *mappedfile.File, d int, distance rank.Distance) (*segment, error) {
-	s, bad, err := salvage(path, f, d, distance)
+	s, bad, err := readDamagedSegment(path, f, d, distance)
 	if err == nil && len(bad) > 0 {
 		s.file.Close()
 		err = &DamageError{path, bad[0]}
@@ -166,13 +166,13 @@ func readSegment(path string, f *mappedfile.File, d int, distance rank.Distance)
 	return s, nil
 }
 
-// salvage is readSegment for a segment that may be damaged: bad says which of those
+// readDamagedSegment is readSegment for a segment that may be damaged: bad says which of those
 // sections are that follow from others, which leaves the segment unfit for searches
 // but not for being written anew.
-func salvage(path string, f *mappedfile.File, d int, distance rank.Distance) (s *segment, bad []string, err error) {
+func readDamagedSegment(path string, f *mappedfile.File, d int, distance rank.Distance) (s *segment, bad []string, err error) {
 	s = &segment{path: path, file: f, d: d}
 	var reason error
-	if err := touch(path, func() { bad, reason = s.open(distance) }); err != nil || reason != nil {
+	if err := readMapped(path, func() { bad, reason = s.open(distance) }); err != nil || reason != nil {
 		f.Close()
 		if reason != nil {
 			err = &DamageError{path, reason.Error()}
@@ -193,12 +193,12 @@ func (s *segment) open(distance rank.Distance) (bad []string, err error) {
 	}
 	r := &sectionReader{s: s}
 	n, d := uint64(s.n), uint64(s.d)
-	s.group = sumRows(s.d)
-	s.x = view32f(r.get("vectors", n*d*4))
-	s.ids, s.paths = r.texts("ids", s.n), r.texts("paths", s.n)
+	s.group = rowsPerSum(s.d)
+	s.x = view32f(r.readSection("vectors", n*d*4))
+	s.ids, s.paths = r.readTexts("ids", s.n), r.readTexts("paths", s.n)
 	s.columns = make(map[string]*column)
 	for k, c := range t.Columns {
-		s.columns[c.Name] = r.column(k, c.Kind)
+		s.columns[c.Name] = r.readColumn(k, c.Kind)
 	}
 	if r.err == nil {
 		r.err = s.checkColumns()
@@ -206,20 +206,20 @@ func (s *segment) open(distance rank.Distance) (bad []string, err error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	s.all, s.guard = full(s.n), newGuard(s)
+	s.allRows, s.guard = fullBitmap(s.n), newGuard(s)
 	// The rest follows from what was read.
-	s.sums = view32(r.get("sums", 4*uint64(s.groups())))
-	bad = r.excuse(bad)
+	s.sums = view32(r.readSection("sums", 4*uint64(s.numSums())))
+	bad = r.appendError(bad)
 	s.readCodes(r)
-	s.slots = view32(r.get("find", 4*uint64(slotCount(s.n))))
-	if _, ok := r.find("lists"); ok {
-		s.lists = view32(r.get("lists", 0))
-		s.centers = view32f(r.get("centroids", 4*d*uint64(max(len(s.lists), 1)-1)))
+	s.slots = view32(r.readSection("find", 4*uint64(slotCount(s.n))))
+	if _, ok := r.findSection("lists"); ok {
+		s.lists = view32(r.readSection("lists", 0))
+		s.centers = view32f(r.readSection("centroids", 4*d*uint64(max(len(s.lists), 1)-1)))
 	}
 	if r.err == nil {
 		r.err = s.checkNumbers()
 	}
-	return r.excuse(bad), nil
+	return r.appendError(bad), nil
 }
 
 func (s *segment) release() {
@@ -283,13 +283,13 @@ func (s *segment) row(i int) []float32 { return s.x[i*s.d : (i+1)*s.d] }
 func (s *segment) id(i int) string { return strings.Clone(s.ids.at(i)) }
 
 func (s *segment) item(i int) store.Item {
-	it := s.bare(i)
+	it := s.itemWithoutVector(i)
 	it.Vector = slices.Clone(s.row(i))
 	return it
 }
 
-// bare is item without the vector, which it does not read.
-func (s *segment) bare(i int) store.Item {
+// itemWithoutVector is item without the vector, which it does not read.
+func (s *segment) itemWithoutVector(i int) store.Item {
 	it := store.Item{ID: s.id(i), Path: strings.Clone(s.paths.at(i))}
 	if len(s.columns) > 0 {
 		it.Columns = make(map[string]any, len(s.columns))

@@ -19,7 +19,7 @@ func oneSegment(t *testing.T, dim int, distance rank.Distance, lists int) (x *In
 	t.Helper()
 	x = create(t, Config{Dim: dim, Distance: distance})
 	add(t, x, entries(3*nearest.Block+100, dim, 5), AddOptions{})
-	if err := x.Compact(t.Context(), CompactOptions{Lists: lists, Recall: 0.5}); err != nil {
+	if err := x.Compact(t.Context(), CompactOptions{NumLists: lists, Recall: 0.5}); err != nil {
 		t.Fatal(err)
 	}
 	path = filepath.Join(x.dir, x.w.m.Segments[0].File)
@@ -55,7 +55,7 @@ func sectionOf(t *testing.T, x *Index, path, name string) section {
 		t.Fatal(err)
 	}
 	defer s.file.Close()
-	c, ok := (&sectionReader{s: s}).find(name)
+	c, ok := (&sectionReader{s: s}).findSection(name)
 	if !ok {
 		t.Fatalf("%s has no section %s", path, name)
 	}
@@ -174,13 +174,13 @@ func TestDamagedVectorsAreNotPassedOn(t *testing.T) {
 		t.Errorf("a list: %v", err)
 	}
 	for _, lists := range []int{0, 3} {
-		if err := y.Compact(t.Context(), CompactOptions{Lists: lists}); !errors.As(err, &damage) {
+		if err := y.Compact(t.Context(), CompactOptions{NumLists: lists}); !errors.As(err, &damage) {
 			t.Errorf("compacted in %d lists: %v", lists, err)
 		}
 	}
 	// Its rows removed, the block is of no consequence.
 	var ids []string
-	for i := range sumRows(8) {
+	for i := range rowsPerSum(8) {
 		ids = append(ids, fmt.Sprintf("item %05d", i))
 	}
 	if n, err := y.Remove(t.Context(), ids...); n != len(ids) || err != nil {

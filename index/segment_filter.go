@@ -6,32 +6,32 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// passing returns the rows of a segment that pass a part of a filter, those that
+// matchingRows returns the rows of a segment that pass a part of a filter, those that
 // were removed among them, in memory of its own.
-func (s *segment) passing(e store.Expr) bitmap {
+func (s *segment) matchingRows(e store.Expr) bitmap {
 	switch e := e.(type) {
 	case store.And:
-		out := s.passing(e[0])
+		out := s.matchingRows(e[0])
 		for _, p := range e[1:] {
-			out.and(s.passing(p))
+			out.and(s.matchingRows(p))
 		}
 		return out
 	case store.Or:
-		out := s.passing(e[0])
+		out := s.matchingRows(e[0])
 		for _, p := range e[1:] {
-			out.or(s.passing(p))
+			out.or(s.matchingRows(p))
 		}
 		return out
 	case store.Not:
-		out := s.passing(e.Of)
-		out.not(s.all)
+		out := s.matchingRows(e.Expr)
+		out.not(s.allRows)
 		return out
 	}
-	return s.tested(e.(*store.Condition))
+	return s.testCondition(e.(*store.Condition))
 }
 
-// tested returns the rows for which a test is true.
-func (s *segment) tested(t *store.Condition) bitmap {
+// testCondition returns the rows for which a test is true.
+func (s *segment) testCondition(t *store.Condition) bitmap {
 	out := newBitmap(s.n)
 	switch t.Column {
 	case "id":
@@ -44,15 +44,15 @@ func (s *segment) tested(t *store.Condition) bitmap {
 	c := s.columns[t.Column]
 	switch {
 	case c == nil: // no row has a value
-		if t.Holds(nil) {
-			copy(out, s.all)
+		if t.Matches(nil) {
+			copy(out, s.allRows)
 		}
 	case c.words != nil:
 		// Each text is tested once, then the rows by its number.
 		holds := make([]bool, len(c.text.offsets))
-		holds[0] = t.Holds(nil)
+		holds[0] = t.Matches(nil)
 		for k := 1; k < len(holds); k++ {
-			holds[k] = t.HoldsText(c.text.at(k - 1))
+			holds[k] = t.MatchesText(c.text.at(k - 1))
 		}
 		for i, w := range c.words {
 			if holds[w] {
@@ -60,7 +60,7 @@ func (s *segment) tested(t *store.Condition) bitmap {
 			}
 		}
 	case c.bools != nil:
-		missing, no, yes := t.Holds(nil), t.Holds(false), t.Holds(true)
+		missing, no, yes := t.Matches(nil), t.Matches(false), t.Matches(true)
 		for i, v := range c.bools {
 			if v > 1 && missing || v == 1 && yes || v == 0 && no {
 				out.set(i)
@@ -77,24 +77,24 @@ func (s *segment) testNumbers(t *store.Condition, numbers []float64, out bitmap)
 	if t.Op <= store.AtLeast {
 		limit := t.Values[0].(float64) // Check has looked
 		for i, v := range numbers {
-			if v == v && t.Op.Of(cmp.Compare(v, limit)) {
+			if v == v && t.Op.Compare(cmp.Compare(v, limit)) {
 				out.set(i)
 			}
 		}
 		return
 	}
-	missing := t.Holds(nil)
+	missing := t.Matches(nil)
 	for i, v := range numbers {
-		if v == v && t.HoldsNumber(v) || v != v && missing {
+		if v == v && t.MatchesNumber(v) || v != v && missing {
 			out.set(i)
 		}
 	}
 }
 
-func (s *segment) testTexts(t *store.Condition, texts *texts, out bitmap) {
-	missing := t.Holds(nil)
+func (s *segment) testTexts(t *store.Condition, texts *textList, out bitmap) {
+	missing := t.Matches(nil)
 	for i := range s.n {
-		if text := texts.at(i); text != "" && t.HoldsText(text) || text == "" && missing {
+		if text := texts.at(i); text != "" && t.MatchesText(text) || text == "" && missing {
 			out.set(i)
 		}
 	}

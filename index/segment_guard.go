@@ -13,24 +13,24 @@ import (
 // nearest.Guard. What calls it runs within touch.
 type guard struct {
 	s           *segment
-	rows, codes seen
+	rows, codes comparedBlocks
 }
 
-// seen is the blocks that are known to be as they were written.
-type seen []atomic.Uint64
+// comparedBlocks is the blocks that are known to be as they were written.
+type comparedBlocks []atomic.Uint64
 
-func newSeen(blocks int) seen { return make(seen, (blocks+63)/64) }
+func newComparedBlocks(blocks int) comparedBlocks { return make(comparedBlocks, (blocks+63)/64) }
 
-func (s seen) has(b int) bool { return s[b>>6].Load()>>(b&63)&1 != 0 }
+func (s comparedBlocks) has(b int) bool { return s[b>>6].Load()>>(b&63)&1 != 0 }
 
-func (s seen) add(b int) { s[b>>6].Or(1 << (b & 63)) }
+func (s comparedBlocks) add(b int) { s[b>>6].Or(1 << (b & 63)) }
 
 // sumBytes is about how many bytes of vectors a checksum covers, which is what the first
 // look at a candidate has to read.
 const sumBytes = 8 << 10
 
-// sumRows is how many vectors of dimension d a checksum is of: a power of two, 1 to 64.
-func sumRows(d int) int {
+// rowsPerSum is how many vectors of dimension d a checksum is of: a power of two, 1 to 64.
+func rowsPerSum(d int) int {
 	n := 1
 	for n < 64 && 2*n*4*d <= sumBytes {
 		n *= 2
@@ -39,11 +39,11 @@ func sumRows(d int) int {
 }
 
 func newGuard(s *segment) *guard {
-	return &guard{s: s, rows: newSeen(s.groups()), codes: newSeen(nearest.Blocks(s.n))}
+	return &guard{s: s, rows: newComparedBlocks(s.numSums()), codes: newComparedBlocks(nearest.Blocks(s.n))}
 }
 
-// groups is the number of checksums of the vectors.
-func (s *segment) groups() int { return (s.n + s.group - 1) / s.group }
+// numSums is the number of checksums of the vectors.
+func (s *segment) numSums() int { return (s.n + s.group - 1) / s.group }
 
 // Rows compares the vectors of the rows lo..hi-1.
 func (g *guard) Rows(lo, hi int) error {
@@ -75,7 +75,7 @@ func (g *guard) Codes(b int) error {
 }
 
 // compare compares the k-th block of a section, which is of the rows lo..hi-1.
-func (g *guard) compare(known seen, k int, section string, lo, hi int, content []byte, sums []uint32) error {
+func (g *guard) compare(known comparedBlocks, k int, section string, lo, hi int, content []byte, sums []uint32) error {
 	if k >= len(sums) || crc32.Checksum(content, castagnoli()) != sums[k] {
 		return &DamageError{g.s.path, fmt.Sprintf("block %d of its %s, of rows %d to %d, has another checksum", k,
 			section, lo, hi-1)}
@@ -84,9 +84,9 @@ func (g *guard) compare(known seen, k int, section string, lo, hi int, content [
 	return nil
 }
 
-// allRows compares the vectors of a set of rows.
-func (g *guard) allRows(live bitmap) (err error) {
-	live.each(func(r int) bool {
+// compareRows compares the vectors of a set of rows.
+func (g *guard) compareRows(live bitmap) (err error) {
+	live.visitRows(func(r int) bool {
 		err = g.Rows(r, r+1)
 		return err == nil
 	})

@@ -34,7 +34,7 @@ func TestGuardOfRows(t *testing.T) {
 		for r := c.lo; r < c.hi; r++ {
 			live.set(r)
 		}
-		if err := damaged(c.sums).allRows(live); (err == nil) != (c.want == "") {
+		if err := damaged(c.sums).compareRows(live); (err == nil) != (c.want == "") {
 			t.Errorf("each of the rows %d to %d: %v, want %q", c.lo, c.hi-1, err, c.want)
 		}
 	}
@@ -43,7 +43,7 @@ func TestGuardOfRows(t *testing.T) {
 // A checksum is of as many vectors, a power of two up to 64, as take up 8 KiB.
 func TestSumRows(t *testing.T) {
 	for d, want := range map[int]int{1: 64, 32: 64, 33: 32, 64: 32, 65: 16, 512: 4, 1024: 2, 1025: 1, 1 << 20: 1} {
-		if got := sumRows(d); got != want {
+		if got := rowsPerSum(d); got != want {
 			t.Errorf("%d rows of dimension %d, want %d", got, d, want)
 		}
 	}
@@ -51,9 +51,9 @@ func TestSumRows(t *testing.T) {
 
 // Blocks that were seen are known one by one.
 func TestSeen(t *testing.T) {
-	s := newSeen(65)
-	if len(s) != 2 || len(newSeen(64)) != 1 {
-		t.Errorf("%d and %d words", len(s), len(newSeen(64)))
+	s := newComparedBlocks(65)
+	if len(s) != 2 || len(newComparedBlocks(64)) != 1 {
+		t.Errorf("%d and %d words", len(s), len(newComparedBlocks(64)))
 	}
 	s.add(1)
 	s.add(64)

@@ -16,17 +16,17 @@ import (
 
 // readCodes reads what the scan goes over.
 func (s *segment) readCodes(r *sectionReader) {
-	code := r.get("codes", uint64(nearest.CodeBytes(s.n, s.d)))
+	code := r.readSection("codes", uint64(nearest.CodeBytes(s.n, s.d)))
 	if nearest.IsWide(s.d) {
 		s.codes.Ints = view16(code)
 	} else {
 		s.codes.Bytes = code
 	}
 	padded := 4 * uint64(nearest.Padded(s.n))
-	s.codes.Scale, s.codes.Half = view32f(r.get("scale", padded)), view32f(r.get("half", padded))
-	s.codes.Slack = view32f(r.get("slack", padded))
-	s.codeSums = view32(r.get("code.sums", 4*uint64(nearest.Blocks(s.n))))
-	space := view64f(r.get("space", 8*uint64(s.d+1)))
+	s.codes.Scale, s.codes.Half = view32f(r.readSection("scale", padded)), view32f(r.readSection("half", padded))
+	s.codes.Slack = view32f(r.readSection("slack", padded))
+	s.codeSums = view32(r.readSection("code.sums", 4*uint64(nearest.Blocks(s.n))))
+	space := view64f(r.readSection("space", 8*uint64(s.d+1)))
 	if r.err == nil {
 		s.codes.Rows = s.n
 		s.codes.Space = nearest.Space{Distance: exact.Distance(s.table.Distance), Center: slices.Clone(space[:s.d]),
@@ -34,8 +34,8 @@ func (s *segment) readCodes(r *sectionReader) {
 	}
 }
 
-// excuse adds the error to the reasons why a segment is unfit for searches.
-func (r *sectionReader) excuse(bad []string) []string {
+// appendError adds the error to the reasons why a segment is unfit for searches.
+func (r *sectionReader) appendError(bad []string) []string {
 	if r.err != nil {
 		bad = append(bad, r.err.Error())
 		r.err = nil
@@ -113,7 +113,7 @@ type sectionReader struct {
 	err error
 }
 
-func (r *sectionReader) find(name string) (section, bool) {
+func (r *sectionReader) findSection(name string) (section, bool) {
 	for _, c := range r.s.table.Sections {
 		if c.Name == name {
 			return c, true
@@ -122,10 +122,10 @@ func (r *sectionReader) find(name string) (section, bool) {
 	return section{}, false
 }
 
-// get returns a section of the given length, 0 for any multiple of 8. The checksum of
+// readSection returns a section of the given length, 0 for any multiple of 8. The checksum of
 // those whose blocks have none of their own is compared.
-func (r *sectionReader) get(name string, length uint64) []byte {
-	c, ok := r.find(name)
+func (r *sectionReader) readSection(name string, length uint64) []byte {
+	c, ok := r.findSection(name)
 	switch {
 	case r.err != nil:
 	case !ok:
@@ -142,13 +142,13 @@ func (r *sectionReader) get(name string, length uint64) []byte {
 	return nil
 }
 
-// texts returns n texts, any number of them for -1.
-func (r *sectionReader) texts(name string, n int) texts {
-	t := texts{bytes: r.get(name+".text", 0)}
+// readTexts returns n texts, any number of them for -1.
+func (r *sectionReader) readTexts(name string, n int) textList {
+	t := textList{bytes: r.readSection(name+".text", 0)}
 	if n >= 0 {
-		t.offsets = view64(r.get(name, 8*uint64(n+1)))
+		t.offsets = view64(r.readSection(name, 8*uint64(n+1)))
 	} else {
-		t.offsets = view64(r.get(name, 0))
+		t.offsets = view64(r.readSection(name, 0))
 	}
 	if r.err != nil {
 		return t
@@ -167,16 +167,16 @@ func (r *sectionReader) texts(name string, n int) texts {
 	return t
 }
 
-func (r *sectionReader) column(k int, kind store.Kind) *column {
+func (r *sectionReader) readColumn(k int, kind store.Kind) *column {
 	c := &column{kind: kind}
 	name, n := fmt.Sprintf("column.%d", k), uint64(r.s.n)
 	switch kind {
 	case store.Number:
-		c.numbers = view64f(r.get(name, 8*n))
+		c.numbers = view64f(r.readSection(name, 8*n))
 	case store.Bool:
-		c.bools = r.get(name, n)
+		c.bools = r.readSection(name, n)
 	case store.Text:
-		c.words, c.text = view32(r.get(name, 4*n)), r.texts(name+".words", -1)
+		c.words, c.text = view32(r.readSection(name, 4*n)), r.readTexts(name+".words", -1)
 	default:
 		r.err = fmt.Errorf("column %d is of kind %q", k, kind)
 	}

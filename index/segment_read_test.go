@@ -21,7 +21,7 @@ import (
 func TestNumbersOfSegments(t *testing.T) {
 	good := func() *segment {
 		s := &segment{n: 5, slots: []uint32{emptySlot, 0, 4}, lists: []uint32{0, 2, 2, 5}}
-		s.columns = map[string]*column{"c": {words: []uint32{0, 1, 2}, text: texts{offsets: make([]uint64, 3)}}}
+		s.columns = map[string]*column{"c": {words: []uint32{0, 1, 2}, text: textList{offsets: make([]uint64, 3)}}}
 		return s
 	}
 	for name, c := range map[string]struct {
@@ -84,7 +84,7 @@ func TestDamagedSections(t *testing.T) {
 		if sound := slices.Contains(later, c.Name); sound != (err == nil) || err != nil && !errors.As(err, &damage) {
 			t.Errorf("a segment whose section %s is damaged: %v", c.Name, err)
 		}
-		s, reasons, err := salvage(path, mappedFile(t, path), 3, 0)
+		s, reasons, err := readDamagedSegment(path, mappedFile(t, path), 3, 0)
 		if err == nil {
 			s.file.Close()
 		}
@@ -106,7 +106,7 @@ func TestSectionLengths(t *testing.T) {
 	for _, dim := range []int{4, 48} { // codes of 16 and of 8 bits
 		x := create(t, Config{Dim: dim})
 		add(t, x, entries(50, dim, 5), AddOptions{})
-		if err := x.Compact(t.Context(), CompactOptions{Lists: 4, Recall: 0.5}); err != nil {
+		if err := x.Compact(t.Context(), CompactOptions{NumLists: 4, Recall: 0.5}); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(x.dir, x.w.m.Segments[0].File)
@@ -119,10 +119,10 @@ func TestSectionLengths(t *testing.T) {
 		}
 		for _, name := range []string{"vectors", "ids", "paths", "sums", "codes", "scale", "half", "slack", "code.sums",
 			"space", "find", "centroids"} {
-			if err := os.WriteFile(path, shortened(t, whole, name), 0o666); err != nil {
+			if err := os.WriteFile(path, shortenSection(t, whole, name), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			s, bad, err := salvage(path, mappedFile(t, path), dim, rank.Euclidean)
+			s, bad, err := readDamagedSegment(path, mappedFile(t, path), dim, rank.Euclidean)
 			said := fmt.Sprint(err, bad)
 			if !strings.Contains(said, fmt.Sprintf("section %q has", name)) {
 				t.Errorf("dimension %d, %s: %s", dim, name, said)
@@ -134,8 +134,8 @@ func TestSectionLengths(t *testing.T) {
 	}
 }
 
-// shortened is a segment with four bytes less of a section, and checksums that say so.
-func shortened(t *testing.T, whole []byte, name string) []byte {
+// shortenSection is a segment with four bytes less of a section, and checksums that say so.
+func shortenSection(t *testing.T, whole []byte, name string) []byte {
 	t.Helper()
 	le := binary.LittleEndian
 	footer := whole[len(whole)-segmentFooter:]

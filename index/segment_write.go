@@ -46,16 +46,16 @@ type viewSource struct {
 }
 
 // rowRef is a row of a part of a view.
-type rowRef struct{ at, row int32 }
+type rowRef struct{ part, row int32 }
 
 func (s *viewSource) rows() int { return len(s.list) }
 
-func (s *viewSource) row(i int) []float32 { return s.v.row(int(s.list[i].at), int(s.list[i].row)) }
+func (s *viewSource) row(i int) []float32 { return s.v.row(int(s.list[i].part), int(s.list[i].row)) }
 
-func (s *viewSource) id(i int) string { return s.v.id(int(s.list[i].at), int(s.list[i].row)) }
+func (s *viewSource) id(i int) string { return s.v.id(int(s.list[i].part), int(s.list[i].row)) }
 
 func (s *viewSource) path(i int) string {
-	at, r := int(s.list[i].at), int(s.list[i].row)
+	at, r := int(s.list[i].part), int(s.list[i].row)
 	if at == len(s.v.parts) {
 		return s.v.tail.items[r].Path
 	}
@@ -63,7 +63,7 @@ func (s *viewSource) path(i int) string {
 }
 
 func (s *viewSource) value(i int, name string) any {
-	at, r := int(s.list[i].at), int(s.list[i].row)
+	at, r := int(s.list[i].part), int(s.list[i].row)
 	if at == len(s.v.parts) {
 		return s.v.tail.items[r].Columns[name]
 	}
@@ -73,9 +73,9 @@ func (s *viewSource) value(i int, name string) any {
 	return nil
 }
 
-// listing cuts a segment into lists: the rows of list k are starts[k] up to
+// listLayout cuts a segment into lists: the rows of list k are starts[k] up to
 // starts[k+1].
-type listing struct {
+type listLayout struct {
 	starts  []uint32
 	centers []float32
 }
@@ -86,7 +86,7 @@ type segmentSpec struct {
 	distance rank.Distance
 	columns  []store.Column
 	source   rowSource
-	lists    *listing // nil: none
+	lists    *listLayout // nil: none
 	progress func(done float64)
 }
 
@@ -98,19 +98,19 @@ func writeSegment(ctx context.Context, files atomic.Files, path string, spec *se
 		if w.n < 1 || w.n > math.MaxInt32 {
 			return fmt.Errorf("a segment of %d items: at most %d", w.n, math.MaxInt32)
 		}
-		w.vectors()
-		w.codes()
-		w.texts("ids", spec.source.id)
-		w.texts("paths", spec.source.path)
-		w.find()
+		w.writeVectors()
+		w.writeCodes()
+		w.writeTexts("ids", spec.source.id)
+		w.writeTexts("paths", spec.source.path)
+		w.writeIDTable()
 		for _, c := range spec.columns {
-			w.column(c)
+			w.writeColumn(c)
 		}
 		if l := spec.lists; l != nil {
-			w.section("lists", func() { w.write(bytesOf(l.starts)) })
-			w.section("centroids", func() { w.write(bytesOf(l.centers)) })
+			w.writeSection("lists", func() { w.write(bytesOf(l.starts)) })
+			w.writeSection("centroids", func() { w.write(bytesOf(l.centers)) })
 		}
-		w.finish()
+		w.writeFooter()
 		return w.err
 	})
 }
@@ -118,14 +118,14 @@ func writeSegment(ctx context.Context, files atomic.Files, path string, spec *se
 // segmentWriter writes one section after another and keeps the first error, after
 // which it does nothing.
 type segmentWriter struct {
-	ctx   context.Context
-	spec  *segmentSpec
-	w     *bufio.Writer
-	n     int
-	at    uint64
-	sum   uint32
-	table contents
-	err   error
+	ctx    context.Context
+	spec   *segmentSpec
+	w      *bufio.Writer
+	n      int
+	offset uint64
+	sum    uint32
+	table  contents
+	err    error
 }
 
 func (w *segmentWriter) write(b []byte) {
@@ -135,17 +135,17 @@ func (w *segmentWriter) write(b []byte) {
 	if w.err = w.ctx.Err(); w.err == nil {
 		_, w.err = w.w.Write(b)
 	}
-	w.at += uint64(len(b))
+	w.offset += uint64(len(b))
 	w.sum = crc32.Update(w.sum, castagnoli(), b)
 }
 
-// section writes what content writes as a section.
-func (w *segmentWriter) section(name string, content func()) {
-	w.write(make([]byte, -w.at%sectionAlign))
-	begin := w.at
+// writeSection writes what content writes as a section.
+func (w *segmentWriter) writeSection(name string, content func()) {
+	w.write(make([]byte, -w.offset%sectionAlign))
+	begin := w.offset
 	w.sum = 0
 	content()
-	w.table.Sections = append(w.table.Sections, section{name, begin, w.at - begin, w.sum})
+	w.table.Sections = append(w.table.Sections, section{name, begin, w.offset - begin, w.sum})
 }
 
 // chunkRows is how many rows are held in memory at a time: whole blocks.
@@ -171,15 +171,15 @@ func (w *segmentWriter) chunks() iter.Seq[[]float32] {
 	}
 }
 
-func (w *segmentWriter) vectors() {
+func (w *segmentWriter) writeVectors() {
 	var sums []uint32
-	w.section("vectors", func() {
+	w.writeSection("vectors", func() {
 		for x := range w.chunks() {
 			w.write(bytesOf(x))
-			sums = appendSums(sums, bytesOf(x), 4*w.spec.dim*sumRows(w.spec.dim))
+			sums = appendSums(sums, bytesOf(x), 4*w.spec.dim*rowsPerSum(w.spec.dim))
 		}
 	})
-	w.section("sums", func() { w.write(bytesOf(sums)) })
+	w.writeSection("sums", func() { w.write(bytesOf(sums)) })
 }
 
 // appendSums adds the checksums of blocks of a size. The last block may be shorter.
@@ -190,12 +190,12 @@ func appendSums(sums []uint32, b []byte, size int) []uint32 {
 	return sums
 }
 
-// codes writes what the scan reads.
-func (w *segmentWriter) codes() {
+// writeCodes writes what the scan reads.
+func (w *segmentWriter) writeCodes() {
 	space := nearest.FitSpace(exact.Distance(w.spec.distance), w.spec.dim, w.n, w.spec.source.row)
 	var scale, half, slack []float32
 	var sums []uint32
-	w.section("codes", func() {
+	w.writeSection("codes", func() {
 		for x := range w.chunks() {
 			c := space.Encode(x)
 			code := c.Bytes
@@ -210,28 +210,28 @@ func (w *segmentWriter) codes() {
 			}
 		}
 	})
-	w.section("code.sums", func() { w.write(bytesOf(sums)) })
-	w.section("scale", func() { w.write(bytesOf(scale)) })
-	w.section("half", func() { w.write(bytesOf(half)) })
-	w.section("slack", func() { w.write(bytesOf(slack)) })
-	w.section("space", func() { w.write(bytesOf(append(slices.Clone(space.Center), float64(space.Exp)))) })
+	w.writeSection("code.sums", func() { w.write(bytesOf(sums)) })
+	w.writeSection("scale", func() { w.write(bytesOf(scale)) })
+	w.writeSection("half", func() { w.write(bytesOf(half)) })
+	w.writeSection("slack", func() { w.write(bytesOf(slack)) })
+	w.writeSection("space", func() { w.write(bytesOf(append(slices.Clone(space.Center), float64(space.Exp)))) })
 }
 
-// texts writes a text of every row.
-func (w *segmentWriter) texts(name string, text func(i int) string) {
+// writeTexts writes a text of every row.
+func (w *segmentWriter) writeTexts(name string, text func(i int) string) {
 	offsets := make([]uint64, 1, w.n+1)
-	w.section(name+".text", func() {
+	w.writeSection(name+".text", func() {
 		for i := range w.n {
 			s := text(i)
 			w.write([]byte(s))
 			offsets = append(offsets, offsets[i]+uint64(len(s)))
 		}
 	})
-	w.section(name, func() { w.write(bytesOf(offsets)) })
+	w.writeSection(name, func() { w.write(bytesOf(offsets)) })
 }
 
-// find writes the hash table of the ids.
-func (w *segmentWriter) find() {
+// writeIDTable writes the hash table of the ids.
+func (w *segmentWriter) writeIDTable() {
 	slots := make([]uint32, slotCount(w.n))
 	for i := range slots {
 		slots[i] = emptySlot
@@ -244,11 +244,11 @@ func (w *segmentWriter) find() {
 		}
 		slots[at] = uint32(i)
 	}
-	w.section("find", func() { w.write(bytesOf(slots)) })
+	w.writeSection("find", func() { w.write(bytesOf(slots)) })
 }
 
-// column writes the values of a column, unless all are missing.
-func (w *segmentWriter) column(c store.Column) {
+// writeColumn writes the values of a column, unless all are missing.
+func (w *segmentWriter) writeColumn(c store.Column) {
 	some := false
 	for i := 0; i < w.n && !some; i++ {
 		some = w.spec.source.value(i, c.Name) != nil
@@ -263,12 +263,12 @@ func (w *segmentWriter) column(c store.Column) {
 	case store.Number:
 		v := make([]float64, w.n)
 		for i := range v {
-			v[i] = none
+			v[i] = missingNumber
 			if number, ok := value(i).(float64); ok {
 				v[i] = number + 0 // no -0
 			}
 		}
-		w.section(name, func() { w.write(bytesOf(v)) })
+		w.writeSection(name, func() { w.write(bytesOf(v)) })
 	case store.Bool:
 		v := make([]byte, w.n)
 		for i := range v {
@@ -279,14 +279,14 @@ func (w *segmentWriter) column(c store.Column) {
 				v[i] = 1
 			}
 		}
-		w.section(name, func() { w.write(v) })
+		w.writeSection(name, func() { w.write(v) })
 	default:
-		w.words(name, value)
+		w.writeTextColumn(name, value)
 	}
 }
 
-// words writes a column of texts.
-func (w *segmentWriter) words(name string, value func(i int) any) {
+// writeTextColumn writes a column of texts.
+func (w *segmentWriter) writeTextColumn(name string, value func(i int) any) {
 	numbers, words := make(map[string]uint32), make([]uint32, w.n)
 	var text []byte
 	offsets := []uint64{0}
@@ -304,18 +304,18 @@ func (w *segmentWriter) words(name string, value func(i int) any) {
 		}
 		words[i] = k
 	}
-	w.section(name, func() { w.write(bytesOf(words)) })
-	w.section(name+".words.text", func() { w.write(text) })
-	w.section(name+".words", func() { w.write(bytesOf(offsets)) })
+	w.writeSection(name, func() { w.write(bytesOf(words)) })
+	w.writeSection(name+".words.text", func() { w.write(text) })
+	w.writeSection(name+".words", func() { w.write(bytesOf(offsets)) })
 }
 
-// finish writes the table and the footer.
-func (w *segmentWriter) finish() {
+// writeFooter writes the table and the footer.
+func (w *segmentWriter) writeFooter() {
 	table, err := json.Marshal(w.table)
 	if err != nil && w.err == nil {
 		w.err = err
 	}
-	at := w.at
+	at := w.offset
 	w.write(table)
 	le := binary.LittleEndian
 	footer := le.AppendUint64(nil, at)

@@ -26,7 +26,7 @@ func drawColumns(rng *rand.Rand) []drawnColumn {
 	names := []string{"price", "kind", "sold", "unit price", "and", "é.x", "a-b", "_", "IN", "true", "日", "a\"b", "x'y"}
 	var out []drawnColumn
 	for _, i := range rng.Perm(len(names))[:1+rng.IntN(6)] {
-		c := drawnColumn{name: names[i], kind: kinds()[rng.IntN(3)]}
+		c := drawnColumn{name: names[i], kind: columnKinds()[rng.IntN(3)]}
 		for range 1 + rng.IntN(12) {
 			switch c.kind {
 			case store.Text:
@@ -178,9 +178,9 @@ func literal(v any, rng *rand.Rand) string {
 	return quote + strings.NewReplacer(`\`, `\\`, quote, `\`+quote).Replace(v.(string)) + quote
 }
 
-// stir does something to an index and to the map, and returns the index, which may have
+// changeAtRandom does something to an index and to the map, and returns the index, which may have
 // been opened again.
-func stir(t *testing.T, x *Index, m model, columns []drawnColumn, rng *rand.Rand) *Index {
+func changeAtRandom(t *testing.T, x *Index, m model, columns []drawnColumn, rng *rand.Rand) *Index {
 	t.Helper()
 	known := len(x.Info().Columns) == len(columns) // a column that no item has had is not
 	switch k := rng.IntN(8); {
@@ -196,25 +196,25 @@ func stir(t *testing.T, x *Index, m model, columns []drawnColumn, rng *rand.Rand
 			t.Fatalf("%s: removed %d, %v; want %d", text, n, err, before-len(m))
 		}
 	case k == 1:
-		if err := x.Compact(t.Context(), CompactOptions{Lists: -1}); err != nil {
+		if err := x.Compact(t.Context(), CompactOptions{NumLists: -1}); err != nil {
 			t.Fatal(err)
 		}
 	case k == 2 && len(m) >= 40:
-		if err := x.Compact(t.Context(), CompactOptions{Lists: 1 + rng.IntN(12)}); err != nil {
+		if err := x.Compact(t.Context(), CompactOptions{NumLists: 1 + rng.IntN(12)}); err != nil {
 			t.Fatal(err)
 		}
 	case k == 3:
 		if err := x.Close(); err != nil {
 			t.Fatal(err)
 		}
-		y, err := (&Index{dir: x.dir, sizes: small()}).open()
+		y, err := (&Index{dir: x.dir, sizes: smallLimits()}).open()
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { y.Close() })
 		return y
 	default:
-		e := drawEntries(rng, columns, 1+rng.IntN(2*small().bulk), x.dim)
+		e := drawEntries(rng, columns, 1+rng.IntN(2*smallLimits().bulkRows), x.dim)
 		if _, err := x.Add(t.Context(), e, AddOptions{Existing: Replace}); err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func TestSoak(t *testing.T) {
 		m := model{}
 		columns := drawColumns(rng)
 		for range 12 {
-			x = stir(t, x, m, columns, rng)
+			x = changeAtRandom(t, x, m, columns, rng)
 			for range 4 {
 				if len(x.Info().Columns) < len(columns) {
 					break
@@ -246,12 +246,12 @@ func TestSoak(t *testing.T) {
 				}
 				q := randomQuery(x, m, rng)
 				q.Filter = f
-				found(t, x, m, q, means)
+				compareSearch(t, x, m, q, means)
 			}
 		}
 		n := 0
 		for e, err := range x.All() {
-			if err != nil || !same(e, m[e.ID]) {
+			if err != nil || !isSameItem(e, m[e.ID]) {
 				t.Fatalf("%+v, want %+v: %v", e, m[e.ID], err)
 			}
 			n++

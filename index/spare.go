@@ -14,20 +14,20 @@ import (
 // again at the next start or with the next segment after it was used, if there is room.
 const spareFile = "SPARE"
 
-// keepSpare makes the file, unless it is there whole. That it cannot be made is no error.
-func (w *writer) keepSpare() {
-	size := w.x.sizes.spare
+// ensureSpare makes the file, unless it is there whole. That it cannot be made is no error.
+func (w *writer) ensureSpare() {
+	size := w.x.sizes.spareBytes
 	path := filepath.Join(w.x.dir, spareFile)
 	if st, err := os.Lstat(path); size == 0 || err == nil && st.Size() == int64(size) {
 		return
 	}
-	if err := w.makeSpare(path, size); err != nil {
+	if err := w.writeSpare(path, size); err != nil {
 		_ = w.x.files.Remove(path)
 	}
 }
 
-// makeSpare writes noise, which no file system stores in less room.
-func (w *writer) makeSpare(path string, size int) error {
+// writeSpare writes noise, which no file system stores in less room.
+func (w *writer) writeSpare(path string, size int) error {
 	if err := w.x.files.Remove(path); err != nil {
 		return err
 	}
@@ -41,15 +41,15 @@ func (w *writer) makeSpare(path string, size int) error {
 	return errors.Join(err, f.Close())
 }
 
-// useSpare frees the room that is kept, and tells whether there was any.
-func (w *writer) useSpare() bool {
+// removeSpare frees the room that is kept, and tells whether there was any.
+func (w *writer) removeSpare() bool {
 	path := filepath.Join(w.x.dir, spareFile)
 	_, err := os.Lstat(path)
 	return err == nil && w.x.files.Remove(path) == nil
 }
 
-// diskFull tells whether an error says that the disk is full or a quota is used up.
-func diskFull(err error) bool {
+// isDiskFull tells whether an error says that the disk is full or a quota is used up.
+func isDiskFull(err error) bool {
 	const errorDiskFull = syscall.Errno(112) // of Windows
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
 		runtime.GOOS == "windows" && errors.Is(err, errorDiskFull)

@@ -17,8 +17,8 @@ func TestRemovalFromAFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	spare := filepath.Join(dir, spareFile)
 	var full, crammed atomic.Bool
-	kept := small()
-	kept.spare = 5000
+	kept := smallLimits()
+	kept.spareBytes = 5000
 	open := &Index{dir: dir, sizes: kept, files: files.Files{Fault: func(op, path string) error {
 		_, err := os.Stat(spare)
 		if op == "write" && (crammed.Load() || full.Load() && err == nil) { // the spare room is not free yet

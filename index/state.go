@@ -14,9 +14,9 @@ type state struct {
 	tail   *tail
 	ids    map[string]int // the rows of the tail that are there
 
-	saved   *state // as it was before the changes under way
-	changed []savedID
-	owned   []bool // parts, and the tail behind them, whose bitmap no view has
+	saved      *state // as it was before the changes under way
+	changed    []savedID
+	ownsBitmap []bool // parts, and the tail behind them, whose bitmap no view has
 }
 
 // savedID is what ids said of an id.
@@ -33,7 +33,7 @@ func newState(m *manifest, parts []part) *state {
 func (s *state) begin() {
 	s.saved = &state{schema: s.schema, parts: s.parts, tail: s.tail}
 	s.parts, s.tail = slices.Clone(s.parts), s.tail.clone()
-	s.owned, s.changed = make([]bool, len(s.parts)+1), s.changed[:0]
+	s.ownsBitmap, s.changed = make([]bool, len(s.parts)+1), s.changed[:0]
 }
 
 func (s *state) commit() { s.saved = nil }
@@ -58,12 +58,12 @@ func (s *state) find(id string) (at, row int, ok bool) {
 	return findIn(s.parts, id)
 }
 
-// own gives the part, or the tail, a bitmap that no view shares.
-func (s *state) own(at int) {
-	if s.owned[at] {
+// copyBitmap gives the part, or the tail, a bitmap that no view shares.
+func (s *state) copyBitmap(at int) {
+	if s.ownsBitmap[at] {
 		return
 	}
-	s.owned[at] = true
+	s.ownsBitmap[at] = true
 	if at == len(s.parts) {
 		s.tail.live = slices.Clone(s.tail.live)
 	} else {
@@ -71,21 +71,21 @@ func (s *state) own(at int) {
 	}
 }
 
-// kill removes a row.
-func (s *state) kill(at, row int) {
-	s.own(at)
+// removeRow removes a row.
+func (s *state) removeRow(at, row int) {
+	s.copyBitmap(at)
 	if at == len(s.parts) {
 		s.tail.live.clear(row)
-		s.tail.gone++
-		s.set(s.tail.items[row].ID, -1)
+		s.tail.numRemoved++
+		s.setRow(s.tail.items[row].ID, -1)
 		return
 	}
 	s.parts[at].live.clear(row)
-	s.parts[at].gone++
+	s.parts[at].numRemoved++
 }
 
-// set notes the row of an id in the tail, -1 for none.
-func (s *state) set(id string, row int) {
+// setRow notes the row of an id in the tail, -1 for none.
+func (s *state) setRow(id string, row int) {
 	old, ok := s.ids[id]
 	if !ok {
 		old = -1
@@ -100,16 +100,16 @@ func (s *state) set(id string, row int) {
 
 // put adds an entry to the tail, in place of the one with its id.
 func (s *state) put(e *store.Item) error {
-	more, err := s.schema.fits(e)
+	more, err := s.schema.newColumns(e)
 	if err != nil {
 		return err
 	}
-	s.schema = s.schema.grown(more)
+	s.schema = s.schema.extended(more)
 	if at, row, ok := s.find(e.ID); ok {
-		s.kill(at, row)
+		s.removeRow(at, row)
 	}
-	s.own(len(s.parts))
-	s.set(e.ID, s.tail.rows())
+	s.copyBitmap(len(s.parts))
+	s.setRow(e.ID, s.tail.rows())
 	s.tail.put(e)
 	return nil
 }
@@ -118,7 +118,7 @@ func (s *state) put(e *store.Item) error {
 func (s *state) remove(id string) bool {
 	at, row, ok := s.find(id)
 	if ok {
-		s.kill(at, row)
+		s.removeRow(at, row)
 	}
 	return ok
 }

@@ -25,14 +25,14 @@ func TestRollback(t *testing.T) {
 			}
 			out[id] = s.tail.row(row)[0]
 		}
-		if n := s.tail.rows() - s.tail.gone; n != len(out) || s.tail.live.count() != n {
+		if n := s.tail.rows() - s.tail.numRemoved; n != len(out) || s.tail.live.count() != n {
 			t.Fatalf("%d ids, %d rows, %d set", len(out), n, s.tail.live.count())
 		}
 		return out
 	}
 	for round := range 200 {
 		s.begin()
-		rows, gone, changed := s.tail.rows(), s.tail.gone, maps.Clone(want)
+		rows, gone, changed := s.tail.rows(), s.tail.numRemoved, maps.Clone(want)
 		for range 1 + rng.IntN(4) {
 			id := fmt.Sprint("i", rng.IntN(5))
 			if rng.IntN(3) == 0 {
@@ -54,8 +54,8 @@ func TestRollback(t *testing.T) {
 		}
 		if rng.IntN(2) == 0 {
 			s.rollback()
-			if s.tail.rows() != rows || s.tail.gone != gone {
-				t.Fatalf("round %d: %d rows, %d gone, want %d and %d", round, s.tail.rows(), s.tail.gone, rows, gone)
+			if s.tail.rows() != rows || s.tail.numRemoved != gone {
+				t.Fatalf("round %d: %d rows, %d gone, want %d and %d", round, s.tail.rows(), s.tail.numRemoved, rows, gone)
 			}
 		} else {
 			s.commit()
@@ -94,7 +94,7 @@ func TestFiltersOfSegments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			found(t, x, m, Query{Vector: []float32{0}, K: 9, Exact: true, Filter: f}, evaluated(f))
+			compareSearch(t, x, m, Query{Vector: []float32{0}, K: 9, Exact: true, Filter: f}, filterFunc(f))
 			listed, err := x.List(f, "", len(items))
 			if err != nil {
 				t.Fatal(err)

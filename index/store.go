@@ -15,18 +15,18 @@ import (
 // changes. The caller closes the index once the store is no longer used, and must not
 // change the index otherwise.
 func (x *Index) Store(readOnly bool) store.Store {
-	f := &folder{x: x, readOnly: readOnly}
+	f := &indexStore{x: x, readOnly: readOnly}
 	f.writes.Store(x.Info().Generation << 20) // other than in an earlier life
 	return f
 }
 
-type folder struct {
+type indexStore struct {
 	x        *Index
 	readOnly bool
 	writes   atomic.Uint64
 }
 
-func (f *folder) Info(ctx context.Context) (store.Info, error) {
+func (f *indexStore) Info(ctx context.Context) (store.Info, error) {
 	in := f.x.Info()
 	if in.Dim == 0 {
 		return store.Info{}, ErrClosed
@@ -46,7 +46,7 @@ func storeError(err error) error {
 	return err
 }
 
-func (f *folder) Search(ctx context.Context, q store.Query) ([]store.Hit, error) {
+func (f *indexStore) Search(ctx context.Context, q store.Query) ([]store.Hit, error) {
 	keep, err := store.ParseFilter(q.Filter)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (f *folder) Search(ctx context.Context, q store.Query) ([]store.Hit, error)
 	if len(q.Vector) != want {
 		return nil, &store.DimensionError{Have: len(q.Vector), Want: want}
 	}
-	res, err := f.x.Search(ctx, Query{Vector: q.Vector, K: q.K, Filter: keep, Exclude: q.Except,
+	res, err := f.x.Search(ctx, Query{Vector: q.Vector, K: q.K, Filter: keep, Exclude: q.ExcludeIDs,
 		Vectors: q.Vectors})
 	if err != nil {
 		return nil, storeError(err)
@@ -66,7 +66,7 @@ func (f *folder) Search(ctx context.Context, q store.Query) ([]store.Hit, error)
 	return res.Hits, nil
 }
 
-func (f *folder) Get(ctx context.Context, id string) (store.Item, error) {
+func (f *indexStore) Get(ctx context.Context, id string) (store.Item, error) {
 	it, ok, err := f.x.Get(id)
 	if err == nil && !ok {
 		err = &store.NotFoundError{ID: id}
@@ -77,7 +77,7 @@ func (f *folder) Get(ctx context.Context, id string) (store.Item, error) {
 	return it, nil
 }
 
-func (f *folder) Put(ctx context.Context, items []store.Item, mode store.Mode) error {
+func (f *indexStore) Put(ctx context.Context, items []store.Item, mode store.Mode) error {
 	dim := f.x.Info().Dim
 	if dim == 0 {
 		return ErrClosed
@@ -101,7 +101,7 @@ func (f *folder) Put(ctx context.Context, items []store.Item, mode store.Mode) e
 	return nil
 }
 
-func (f *folder) Delete(ctx context.Context, ids []string) (int, error) {
+func (f *indexStore) Delete(ctx context.Context, ids []string) (int, error) {
 	n, err := f.x.Remove(ctx, ids...)
 	if err != nil {
 		return 0, err
@@ -111,7 +111,7 @@ func (f *folder) Delete(ctx context.Context, ids []string) (int, error) {
 }
 
 // Update is that of Index, for store.Updater.
-func (f *folder) Update(ctx context.Context, compute func(get func(id string) (store.Item, error)) (store.Change,
+func (f *indexStore) Update(ctx context.Context, compute func(get func(id string) (store.Item, error)) (store.Change,
 	error)) (int, error) {
 	removed, _, err := f.x.Update(ctx, func() (Change, error) {
 		c, err := compute(func(id string) (store.Item, error) { return f.Get(ctx, id) })
@@ -120,7 +120,7 @@ func (f *folder) Update(ctx context.Context, compute func(get func(id string) (s
 	return removed, err
 }
 
-func (f *folder) List(ctx context.Context, p store.Page) ([]store.Item, error) {
+func (f *indexStore) List(ctx context.Context, p store.Page) ([]store.Item, error) {
 	keep, err := store.ParseFilter(p.Filter)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (f *folder) List(ctx context.Context, p store.Page) ([]store.Item, error) {
 }
 
 // Sample and Like are those of Index, for store.Browser.
-func (f *folder) Sample(ctx context.Context, p store.Page, seed uint64) ([]store.Item, int, error) {
+func (f *indexStore) Sample(ctx context.Context, p store.Page, seed uint64) ([]store.Item, int, error) {
 	keep, err := store.ParseFilter(p.Filter)
 	if err != nil {
 		return nil, 0, err
@@ -155,22 +155,24 @@ func (f *folder) Sample(ctx context.Context, p store.Page, seed uint64) ([]store
 	return items, passed, nil
 }
 
-func (f *folder) Like(ctx context.Context, text string, limit int) ([]string, error) {
+func (f *indexStore) SimilarIDs(ctx context.Context, text string, limit int) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return f.x.Like(text, limit)
+	return f.x.SimilarIDs(text, limit)
 }
 
-func (f *folder) All(ctx context.Context) iter.Seq2[store.Item, error] { return until(ctx, f.x.All()) }
+func (f *indexStore) All(ctx context.Context) iter.Seq2[store.Item, error] {
+	return untilDone(ctx, f.x.All())
+}
 
 // Bare is that of Index, for store.Lister.
-func (f *folder) Bare(ctx context.Context) iter.Seq2[store.Item, error] {
-	return until(ctx, f.x.Bare())
+func (f *indexStore) AllWithoutVectors(ctx context.Context) iter.Seq2[store.Item, error] {
+	return untilDone(ctx, f.x.AllWithoutVectors())
 }
 
-// until yields items until a context ends.
-func until(ctx context.Context, items iter.Seq2[store.Item, error]) iter.Seq2[store.Item, error] {
+// untilDone yields items until a context ends.
+func untilDone(ctx context.Context, items iter.Seq2[store.Item, error]) iter.Seq2[store.Item, error] {
 	return func(yield func(store.Item, error) bool) {
 		for it, err := range items {
 			if err == nil {
@@ -184,7 +186,7 @@ func until(ctx context.Context, items iter.Seq2[store.Item, error]) iter.Seq2[st
 }
 
 // Counts is that of Index, for store.Counter.
-func (f *folder) Counts(ctx context.Context, column string) (map[string]int, error) {
+func (f *indexStore) Counts(ctx context.Context, column string) (map[string]int, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -12,12 +12,12 @@ import (
 // tail is the rows that are in the log and in no segment yet, as one view sees
 // them. Later tails share its memory: rows are only added behind it.
 type tail struct {
-	dim   int
-	items []store.Item // without their vectors
-	x     []float32
-	live  bitmap           // may be longer than the rows
-	gone  int              // rows that are not in live
-	codes []*nearest.Codes // of its first blocks
+	dim        int
+	items      []store.Item // without their vectors
+	x          []float32
+	live       bitmap           // may be longer than the rows
+	numRemoved int              // rows that are not in live
+	codes      []*nearest.Codes // of its first blocks
 }
 
 func (t *tail) rows() int { return len(t.items) }
@@ -61,13 +61,13 @@ func (t *tail) find(id string) int {
 
 // item returns a copy of a row's item.
 func (t *tail) item(i int) store.Item {
-	it := t.bare(i)
+	it := t.itemWithoutVector(i)
 	it.Vector = slices.Clone(t.row(i))
 	return it
 }
 
-// bare is item without the vector.
-func (t *tail) bare(i int) store.Item {
+// itemWithoutVector is item without the vector.
+func (t *tail) itemWithoutVector(i int) store.Item {
 	it := t.items[i]
 	it.Columns = maps.Clone(it.Columns)
 	for name, v := range it.Columns {
@@ -78,8 +78,8 @@ func (t *tail) bare(i int) store.Item {
 	return it
 }
 
-// passing returns the rows that are there and pass a filter.
-func (t *tail) passing(f *store.Filter) bitmap {
+// matchingRows returns the rows that are there and pass a filter.
+func (t *tail) matchingRows(f *store.Filter) bitmap {
 	out := newBitmap(t.rows())
 	for i := range t.rows() {
 		if t.live.has(i) && f.Match(&t.items[i]) {

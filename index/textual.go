@@ -9,16 +9,16 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// explained completes the error of a filter that compares a column of texts with a number.
+// explainFilterError completes the error of a filter that compares a column of texts with a number.
 // It names the first value that is no number.
-func (v *view) explained(err error) error {
+func (v *view) explainFilterError(err error) error {
 	var f *store.FilterError
 	if !errors.As(err, &f) || f.Texts == "" {
 		return err
 	}
 	id, text, found := "", "", false
 	for _, p := range v.parts {
-		if err := touch(p.seg.path, func() { id, text, found = p.seg.textual(f.Texts, p.live) }); err != nil {
+		if err := readMapped(p.seg.path, func() { id, text, found = p.seg.firstText(f.Texts, p.live) }); err != nil {
 			return err
 		}
 		if found {
@@ -26,7 +26,7 @@ func (v *view) explained(err error) error {
 		}
 	}
 	if !found {
-		id, text, found = v.tail.textual(f.Texts)
+		id, text, found = v.tail.firstText(f.Texts)
 	}
 	out := *f
 	if found {
@@ -38,8 +38,8 @@ func (v *view) explained(err error) error {
 	return &out
 }
 
-// textual finds the first row of a set that has a text in a column that is no number.
-func (s *segment) textual(column string, of bitmap) (id, text string, found bool) {
+// firstText finds the first row of a set that has a text in a column that is no number.
+func (s *segment) firstText(column string, of bitmap) (id, text string, found bool) {
 	c := s.columns[column]
 	if c == nil || c.words == nil {
 		return "", "", false
@@ -49,7 +49,7 @@ func (s *segment) textual(column string, of bitmap) (id, text string, found bool
 	for k := 1; k < len(number); k++ {
 		number[k] = store.IsNumber(c.text.at(k - 1))
 	}
-	of.each(func(row int) bool {
+	of.visitRows(func(row int) bool {
 		if found = !number[c.words[row]]; found {
 			id, text = s.id(row), strings.Clone(c.text.at(int(c.words[row])-1))
 		}
@@ -58,7 +58,7 @@ func (s *segment) textual(column string, of bitmap) (id, text string, found bool
 	return id, text, found
 }
 
-func (t *tail) textual(column string) (id, text string, found bool) {
+func (t *tail) firstText(column string) (id, text string, found bool) {
 	for i := range t.rows() {
 		text, ok := t.items[i].Columns[column].(string)
 		if ok && t.live.has(i) && !store.IsNumber(text) {

@@ -12,12 +12,12 @@ import (
 
 // part is a segment as one view sees it.
 type part struct {
-	seg  *segment
-	live bitmap // the rows that are there
-	gone int    // how many are not
-	// dead is the file that says so, "" for none, of noted rows.
-	dead  string
-	noted int
+	seg        *segment
+	live       bitmap // the rows that are there
+	numRemoved int    // how many are not
+	// removedFile is the file that says so, "" for none, of noted rows.
+	removedFile string
+	numRecorded int
 }
 
 // findIn returns the part and row that hold an id.
@@ -59,21 +59,21 @@ func (v *view) release() {
 	}
 }
 
-// live is the number of items.
-func (v *view) live() int {
-	n := v.tail.rows() - v.tail.gone
+// numItems is the number of items.
+func (v *view) numItems() int {
+	n := v.tail.rows() - v.tail.numRemoved
 	for _, p := range v.parts {
-		n += p.seg.n - p.gone
+		n += p.seg.n - p.numRemoved
 	}
 	return n
 }
 
 func (v *view) info() Info {
-	out := Info{Version: v.m.Version, Items: v.live(), Dim: v.m.Dim, Distance: v.m.Distance, Network: v.m.Network,
+	out := Info{Version: v.m.Version, Items: v.numItems(), Dim: v.m.Dim, Distance: v.m.Distance, Network: v.m.Network,
 		Columns: append([]store.Column{}, v.schema.columns...), Generation: v.m.Generation, Segments: len(v.parts),
-		Logged: v.tail.rows() - v.tail.gone, Lists: v.m.Lists, Removed: v.tail.gone}
+		Logged: v.tail.rows() - v.tail.numRemoved, Lists: v.m.Lists, Removed: v.tail.numRemoved}
 	for _, p := range v.parts {
-		out.Removed += p.gone
+		out.Removed += p.numRemoved
 	}
 	return out
 }
@@ -102,14 +102,14 @@ func (v *view) id(at, row int) string {
 	return v.parts[at].seg.ids.at(row)
 }
 
-// entry returns a copy of a row, which is as it was written.
-func (v *view) entry(at, row int) (it store.Item, err error) {
+// itemAt returns a copy of a row, which is as it was written.
+func (v *view) itemAt(at, row int) (it store.Item, err error) {
 	if at == len(v.parts) {
 		return v.tail.item(row), nil
 	}
 	s := v.parts[at].seg
 	var damage error
-	err = touch(s.path, func() {
+	err = readMapped(s.path, func() {
 		if damage = s.guard.Rows(row, row+1); damage == nil {
 			it = s.item(row)
 		}
@@ -122,21 +122,21 @@ func (v *view) get(id string) (store.Item, bool, error) {
 	if !ok {
 		return store.Item{}, false, err
 	}
-	e, err := v.entry(at, row)
+	e, err := v.itemAt(at, row)
 	return e, err == nil, err
 }
 
-// each yields the items that pass a filter, in the order of their rows.
-func (v *view) each(f *store.Filter, yield func(store.Item, error) bool) {
-	sets, err := v.passing(f)
+// visitItems yields the items that pass a filter, in the order of their rows.
+func (v *view) visitItems(f *store.Filter, yield func(store.Item, error) bool) {
+	sets, err := v.matchingRows(f)
 	if err != nil {
 		yield(store.Item{}, err)
 		return
 	}
 	more := true
 	for at, set := range sets {
-		set.each(func(row int) bool {
-			e, err := v.entry(at, row)
+		set.visitRows(func(row int) bool {
+			e, err := v.itemAt(at, row)
 			more = yield(e, err) && err == nil
 			return more
 		})
@@ -146,11 +146,11 @@ func (v *view) each(f *store.Filter, yield func(store.Item, error) bool) {
 	}
 }
 
-// bare yields all items without their vectors, in the order of their rows.
-func (v *view) bare(yield func(store.Item, error) bool) {
+// allWithoutVectors yields all items without their vectors, in the order of their rows.
+func (v *view) allWithoutVectors(yield func(store.Item, error) bool) {
 	more := true
 	each := func(of bitmap, item func(row int) (store.Item, error)) {
-		of.each(func(row int) bool {
+		of.visitRows(func(row int) bool {
 			it, err := item(row)
 			more = yield(it, err) && err == nil
 			return more
@@ -159,26 +159,26 @@ func (v *view) bare(yield func(store.Item, error) bool) {
 	for _, p := range v.parts {
 		if more {
 			each(p.live, func(row int) (it store.Item, err error) {
-				err = touch(p.seg.path, func() { it = p.seg.bare(row) })
+				err = readMapped(p.seg.path, func() { it = p.seg.itemWithoutVector(row) })
 				return it, err
 			})
 		}
 	}
 	if more {
-		each(v.tail.passing(nil), func(row int) (store.Item, error) { return v.tail.bare(row), nil })
+		each(v.tail.matchingRows(nil), func(row int) (store.Item, error) { return v.tail.itemWithoutVector(row), nil })
 	}
 }
 
 // ids lists the ids of the items that pass a filter.
 func (v *view) ids(f *store.Filter) ([]string, error) {
-	sets, err := v.passing(f)
+	sets, err := v.matchingRows(f)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	err = mappedfile.Access(func() {
 		for at, set := range sets {
-			set.each(func(row int) bool {
+			set.visitRows(func(row int) bool {
 				out = append(out, strings.Clone(v.id(at, row)))
 				return true
 			})
@@ -187,22 +187,22 @@ func (v *view) ids(f *store.Filter) ([]string, error) {
 	return out, err
 }
 
-// passing returns for each part, and the tail behind them, the rows that are there
+// matchingRows returns for each part, and the tail behind them, the rows that are there
 // and pass the filter. The sets may be shared: nobody changes them.
-func (v *view) passing(f *store.Filter) ([]bitmap, error) {
+func (v *view) matchingRows(f *store.Filter) ([]bitmap, error) {
 	if err := f.Check(v.schema.columns); err != nil {
-		return nil, v.explained(err)
+		return nil, v.explainFilterError(err)
 	}
 	var out []bitmap
 	for _, p := range v.parts {
 		set := p.live
 		if f != nil {
-			if err := touch(p.seg.path, func() { set = p.seg.passing(f.Expr()) }); err != nil {
+			if err := readMapped(p.seg.path, func() { set = p.seg.matchingRows(f.Expr()) }); err != nil {
 				return nil, err
 			}
 			set.and(p.live)
 		}
 		out = append(out, set)
 	}
-	return append(out, v.tail.passing(f)), nil
+	return append(out, v.tail.matchingRows(f)), nil
 }

@@ -21,10 +21,10 @@ type writer struct {
 	log   *logFile
 	// broken is why nothing can be written any more, nil while it can.
 	broken error
-	// patience is how many rows the log may hold before the next try to write them
+	// retryRows is how many rows the log may hold before the next try to write them
 	// as a segment.
-	patience int
-	next     atomic.Uint64 // number of the next file
+	retryRows int
+	next      atomic.Uint64 // number of the next file
 
 	requests chan *request
 	done     chan struct{}
@@ -48,9 +48,9 @@ type request struct {
 	remove   []string
 	compute  func() (Change, error) // sets entries and remove when the writer comes to the request
 
-	seal    bool    // write the log's rows as a segment
-	install *merged // put a segment in the place of others
-	replace *Index  // put its contents, of a network, in the place of all
+	seal    bool           // write the log's rows as a segment
+	install *mergedSegment // put a segment in the place of others
+	replace *Index         // put its contents, of a network, in the place of all
 	network Network
 
 	reply chan reply
@@ -64,39 +64,41 @@ type reply struct {
 
 // What one write to the log takes together, at most.
 const (
-	maxTogether      = 512
-	maxTogetherBytes = 64 << 20
+	maxBatchRequests = 512
+	maxBatchBytes    = 64 << 20
 )
 
-// sizes say when rows become a segment. Tests make them small.
-type sizes struct {
-	bulk int // entries that are written as a segment at once, without the log
-	seal int // rows of the log
-	fan  int // segments of like size that are merged
-	// spare is how many bytes are kept for removals from a full disk.
-	spare int
+// limits say when rows become a segment. Tests make them small.
+type limits struct {
+	bulkRows   int // entries that are written as a segment at once, without the log
+	sealRows   int // rows of the log
+	mergeCount int // segments of like size that are merged
+	// spareBytes is how many bytes are kept for removals from a full disk.
+	spareBytes int
 }
 
-func usualSizes() sizes { return sizes{bulk: 4096, seal: 8192, fan: 8, spare: 256 << 10} }
+func defaultLimits() limits {
+	return limits{bulkRows: 4096, sealRows: 8192, mergeCount: 8, spareBytes: 256 << 10}
+}
 
 // sealBytes is what the vectors in the log take up at most, about.
 const sealBytes = 64 << 20
 
-// sealAt is how many rows of the log become a segment.
-func (w *writer) sealAt() int { return min(w.x.sizes.seal, sealBytes/(4*w.m.Dim)) }
+// sealThreshold is how many rows of the log become a segment.
+func (w *writer) sealThreshold() int { return min(w.x.sizes.sealRows, sealBytes/(4*w.m.Dim)) }
 
 func newWriter(x *Index, m *manifest, s *state, l *logFile) *writer {
 	w := &writer{x: x, m: m, state: s, log: l, requests: make(chan *request), done: make(chan struct{})}
-	w.patience = w.sealAt()
+	w.retryRows = w.sealThreshold()
 	w.next.Store(m.Next)
 	w.halted = make(chan struct{})
-	w.keepSpare()
+	w.ensureSpare()
 	go w.run()
 	return w
 }
 
 func (w *writer) add(ctx context.Context, entries []store.Item, opt AddOptions) (Added, error) {
-	r, err := w.ask(&request{ctx: ctx, entries: entries, existing: opt.Existing, progress: opt.Progress})
+	r, err := w.submit(&request{ctx: ctx, entries: entries, existing: opt.Existing, progress: opt.Progress})
 	if err == nil && opt.Progress != nil {
 		opt.Progress(len(entries))
 	}
@@ -104,12 +106,12 @@ func (w *writer) add(ctx context.Context, entries []store.Item, opt AddOptions) 
 }
 
 func (w *writer) remove(ctx context.Context, ids []string) (int, error) {
-	r, err := w.ask(&request{ctx: ctx, remove: ids})
+	r, err := w.submit(&request{ctx: ctx, remove: ids})
 	return r.removed, err
 }
 
-// ask hands a request to the writer and waits until it is done.
-func (w *writer) ask(r *request) (reply, error) {
+// submit hands a request to the writer and waits until it is done.
+func (w *writer) submit(r *request) (reply, error) {
 	r.reply = make(chan reply, 1)
 	w.mu.RLock()
 	if w.stopped {
@@ -145,33 +147,33 @@ func (w *writer) run() {
 	defer close(w.done)
 	for r := range w.requests {
 		for r != nil {
-			r = w.together(r)
+			r = w.writeTogether(r)
 		}
 	}
 }
 
-// together does a request, with others that are waiting if they are small. It
+// writeTogether does a request, with others that are waiting if they are small. It
 // returns one that was taken and is not done.
-func (w *writer) together(r *request) (next *request) {
+func (w *writer) writeTogether(r *request) (next *request) {
 	if r.compute != nil {
 		if err := w.compute(r); err != nil {
 			r.reply <- reply{err: err}
 			return nil
 		}
 	}
-	if w.alone(r) {
-		r.reply <- w.do(r)
+	if w.needsManifest(r) {
+		r.reply <- w.replaceManifest(r)
 		return nil
 	}
 	batch, size := []*request{r}, r.size()
-	for len(batch) < maxTogether && size < maxTogetherBytes && next == nil {
+	for len(batch) < maxBatchRequests && size < maxBatchBytes && next == nil {
 		select {
 		case r := <-w.requests: // nil when there will be no more
 			switch {
 			case r == nil:
 				w.write(batch)
 				return nil
-			case r.compute != nil, w.alone(r):
+			case r.compute != nil, w.needsManifest(r):
 				next = r
 			default:
 				batch, size = append(batch, r), size+r.size()
@@ -203,10 +205,10 @@ func (w *writer) compute(r *request) error {
 	return nil
 }
 
-// alone tells whether a request is one that takes a manifest, not the log.
-func (w *writer) alone(r *request) bool {
-	return r.seal || r.install != nil || r.replace != nil || len(r.entries) >= w.x.sizes.bulk ||
-		r.size() >= maxTogetherBytes
+// needsManifest tells whether a request is one that takes a manifest, not the log.
+func (w *writer) needsManifest(r *request) bool {
+	return r.seal || r.install != nil || r.replace != nil || len(r.entries) >= w.x.sizes.bulkRows ||
+		r.size() >= maxBatchBytes
 }
 
 // size is about what a request takes in the log.
@@ -218,11 +220,11 @@ func (r *request) size() int {
 	return n
 }
 
-// do does a request that takes a manifest.
-func (w *writer) do(r *request) (out reply) {
+// replaceManifest does a request that takes a manifest.
+func (w *writer) replaceManifest(r *request) (out reply) {
 	err := r.ctx.Err()
 	if err == nil && w.broken != nil {
-		err = w.refusal()
+		err = w.checkOpen()
 	}
 	if err != nil {
 		return reply{err: err}
@@ -235,75 +237,75 @@ func (w *writer) do(r *request) (out reply) {
 	case r.seal:
 		out.err = w.rotate(r.ctx, nil, nil)
 	default:
-		out = w.bulk(r)
+		out = w.addBulk(r)
 	}
 	return out
 }
 
-func (w *writer) refusal() error {
+func (w *writer) checkOpen() error {
 	return fmt.Errorf("%s accepts no more changes since this error: %w; open it again", w.x.dir, w.broken)
 }
 
-// ready tells whether the log takes a frame. A log that is broken is replaced by a new one,
+// prepareLog tells whether the log takes a frame. A log that is broken is replaced by a new one,
 // because memory holds what was acknowledged.
-func (w *writer) ready() error {
+func (w *writer) prepareLog() error {
 	switch {
 	case w.broken != nil:
-		return w.refusal()
+		return w.checkOpen()
 	case w.log.broken != nil:
 		return w.rotate(context.Background(), nil, nil)
 	}
 	return nil
 }
 
-// guarded runs what looks into segments.
-func guarded(f func() error) error {
+// recoverMapped runs what looks into segments.
+func recoverMapped(f func() error) error {
 	var err error
 	return errors.Join(mappedfile.Access(func() { err = f() }), err)
 }
 
 // write does a batch. Where the disk is full, it is the removals alone.
 func (w *writer) write(batch []*request) {
-	replies, err := w.attempt(batch)
-	if diskFull(err) {
+	replies, err := w.tryWrite(batch)
+	if isDiskFull(err) {
 		removals := slices.DeleteFunc(slices.Clone(batch), func(r *request) bool { return r.entries != nil })
-		if len(removals) > 0 && (w.useSpare() || len(removals) < len(batch)) {
+		if len(removals) > 0 && (w.removeSpare() || len(removals) < len(batch)) {
 			for i, r := range batch {
 				if r.entries != nil {
 					r.reply <- replies[i]
 				}
 			}
 			batch = removals
-			replies, err = w.attempt(batch)
+			replies, err = w.tryWrite(batch)
 		}
 	}
 	for i, r := range batch {
 		r.reply <- replies[i]
 	}
-	if err == nil && w.state.tail.rows() >= w.patience {
+	if err == nil && w.state.tail.rows() >= w.retryRows {
 		// What is in the log is safe there. On a full disk it stays, for some rows
 		// more.
 		if err := w.rotate(context.Background(), nil, nil); err != nil {
-			w.patience = w.state.tail.rows() + w.sealAt()/4
+			w.retryRows = w.state.tail.rows() + w.sealThreshold()/4
 		} else {
-			w.patience = w.sealAt()
-			w.mergeSome()
+			w.retryRows = w.sealThreshold()
+			w.startMerge()
 		}
 	}
 }
 
-// attempt does a batch: one frame of the log, then one view. After an error nothing has
+// tryWrite does a batch: one frame of the log, then one view. After an error nothing has
 // changed, and the replies hold the error.
-func (w *writer) attempt(batch []*request) ([]reply, error) {
+func (w *writer) tryWrite(batch []*request) ([]reply, error) {
 	var content []byte
 	operations := 0
 	replies := make([]reply, len(batch))
-	err := w.ready()
+	err := w.prepareLog()
 	if err == nil {
 		w.state.begin()
-		err = guarded(func() error {
+		err = recoverMapped(func() error {
 			for i, r := range batch {
-				ops, out := w.plan(r)
+				ops, out := w.applyRequest(r)
 				replies[i] = out
 				operations += len(ops)
 				for _, op := range ops {
@@ -337,13 +339,13 @@ func (w *writer) publish() {
 	w.x.publish(newView(w.m, w.state.schema, w.state.parts, w.state.tail))
 }
 
-// plan changes the state as a request asks, and returns the operations of that change. A
+// applyRequest changes the state as a request asks, and returns the operations of that change. A
 // request that cannot be met changes nothing.
-func (w *writer) plan(r *request) (ops []operation, out reply) {
+func (w *writer) applyRequest(r *request) (ops []operation, out reply) {
 	if err := r.ctx.Err(); err != nil {
 		return nil, reply{err: err}
 	}
-	if _, err := w.refused(r); err != nil {
+	if _, err := w.checkRequest(r); err != nil {
 		return nil, reply{err: err}
 	}
 	for _, id := range r.remove {
@@ -372,16 +374,16 @@ func (w *writer) plan(r *request) (ops []operation, out reply) {
 	return ops, out
 }
 
-// refused is the error of a request that cannot be met as a whole. Without one, it returns
+// checkRequest is the error of a request that cannot be met as a whole. Without one, it returns
 // the columns as they are with the request's items.
-func (w *writer) refused(r *request) (*schema, error) {
+func (w *writer) checkRequest(r *request) (*schema, error) {
 	s := w.state.schema
 	for i := range r.entries {
-		more, err := s.fits(&r.entries[i])
+		more, err := s.newColumns(&r.entries[i])
 		if err != nil {
 			return nil, err
 		}
-		s = s.grown(more)
+		s = s.extended(more)
 		if r.existing == Refuse {
 			if _, _, there := w.state.find(r.entries[i].ID); there {
 				return nil, &store.ExistsError{ID: r.entries[i].ID}
@@ -391,10 +393,10 @@ func (w *writer) refused(r *request) (*schema, error) {
 	return s, nil
 }
 
-// list is the columns of a schema, for a manifest.
-func (s *schema) list() []store.Column { return append([]store.Column{}, s.columns...) }
+// columnList is the columns of a schema, for a manifest.
+func (s *schema) columnList() []store.Column { return append([]store.Column{}, s.columns...) }
 
-// emptied replaces the parts, which now hold the rows of the log, and empties the tail.
-func (s *state) emptied(parts []part) {
+// emptyLog replaces the parts, which now hold the rows of the log, and empties the tail.
+func (s *state) emptyLog(parts []part) {
 	s.parts, s.tail, s.ids = parts, &tail{dim: s.tail.dim}, make(map[string]int)
 }

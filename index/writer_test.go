@@ -14,7 +14,7 @@ import (
 func TestLogThatCannotBecomeASegment(t *testing.T) {
 	var full atomic.Bool
 	var tries atomic.Int64
-	z := sizes{bulk: 1000, seal: 20, fan: 100}
+	z := limits{bulkRows: 1000, sealRows: 20, mergeCount: 100}
 	open := &Index{dir: t.TempDir(), sizes: z, files: files.Files{Fault: func(op, path string) error {
 		if full.Load() && op == "create" { // a file beside the log
 			tries.Add(1)

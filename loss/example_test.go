@@ -27,7 +27,7 @@ func Example() {
 	obj, err := objective.New(objective.Options{
 		Normalize: true,
 		Loss:      Exponential{},
-		Mine:      mine.Config{Positives: mine.EasyPositive, Negatives: mine.HardNegative},
+		Mine:      mine.MiningConfig{Positives: mine.EasyPositive, Negatives: mine.HardNegative},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -14,12 +14,12 @@ import (
 // which is |n-c|² < |a-p|² / (4 tan² angle). Distances are taken between the vectors
 // themselves: |n-c|² from similarities would lose all its digits where it matters,
 // near 0.
-func (m *Miner) chooseAngular(i int, s *Scratch, rng *stream) {
+func (m *miner) chooseAngular(i int, s *minerScratch, rng *stream) {
 	s.Paired = true
 	a := m.t.A.E.Row(i)
 	tan := math.Tan(option.OrDefault(m.cfg.Angle, defaultAngle) * math.Pi / 180)
 	s.center = grow(s.center, len(a))
-	if m.cfg.NegativeRange == (Range{}) {
+	if m.cfg.NegativeRange == (DistanceRange{}) {
 		s.others = m.t.NegativeIndices(i, s.others)
 	}
 	for _, p := range s.Pos {

@@ -34,7 +34,7 @@ type Anchor struct {
 func (a *Anchor) Draw(n int) int { return a.rng.intN(n) }
 
 // Names are those of the policies for positives and for negatives.
-func (c Config) Names() (positives, negatives string) {
+func (c MiningConfig) Names() (positives, negatives string) {
 	positives, negatives = c.Positives.String(), c.Negatives.String()
 	if c.CustomPositives != nil {
 		positives = c.CustomPositives.Name
@@ -45,13 +45,13 @@ func (c Config) Names() (positives, negatives string) {
 	return positives, negatives
 }
 
-func (o *CustomPolicy) choosePositives(m *Miner, i int, s *Scratch, rng *stream) {
+func (o *CustomPolicy) choosePositives(m *miner, i int, s *minerScratch, rng *stream) {
 	m.t.Values(pair.Euclidean, i, s.all, s.dPos)
 	s.Pos = o.appendChosen(s.Pos, &Anchor{Row: i, Candidates: s.all, Distances: s.dPos, rng: rng})
 }
 
-func (o *CustomPolicy) chooseNegatives(m *Miner, i int, s *Scratch, rng *stream) {
-	if m.cfg.NegativeRange == (Range{}) {
+func (o *CustomPolicy) chooseNegatives(m *miner, i int, s *minerScratch, rng *stream) {
+	if m.cfg.NegativeRange == (DistanceRange{}) {
 		s.others = m.t.NegativeIndices(i, s.others)
 	}
 	d := m.candidateDistances(pair.Euclidean, i, s)

@@ -16,7 +16,7 @@ import (
 //
 // The maximum that keeps the exponentials in range is the anchor's own: one
 // over the whole batch leaves most anchors with weights that underflow.
-func (m *Miner) chooseDistanceWeighted(i int, s *Scratch, rng *stream) {
+func (m *miner) chooseDistanceWeighted(i int, s *minerScratch, rng *stream) {
 	m.loadNearness(i, s)
 	_, most := m.cfg.Reach()
 	limit := float32((float64(s.offset) - most*most) / 2)
@@ -60,7 +60,7 @@ func drawIndex(weight []float32, x float64) int {
 // its points the weights are off by a part in ten thousand at dimension 512.
 type density struct {
 	dim           int
-	cfg           Config
+	cfg           MiningConfig
 	lo, hi, scale float64 // squared distances of the first and last point
 	table         []float32
 	direct        bool // the range reaches the pole at D = 2
@@ -69,7 +69,7 @@ type density struct {
 
 const densityPoints = 1 << 13
 
-func (d *density) prepare(cfg Config, dim int) {
+func (d *density) prepare(cfg MiningConfig, dim int) {
 	if d.dim == dim && d.cfg == cfg {
 		return
 	}

@@ -45,12 +45,12 @@ func quantile(degrees int) float64 {
 
 // checkFrequencies draws for all anchors in many steps and compares how often each
 // reference is chosen with its probability.
-func checkFrequencies(t *testing.T, table *pair.Table, cfg Config, chosen func(*Selection) []int32,
+func checkFrequencies(t *testing.T, table *pair.Table, cfg MiningConfig, chosen func(*Selection) []int32,
 	probability func(i, j int) float64) {
 	t.Helper()
 	n := table.Groups.Anchors()
-	m := New(cfg)
-	var s Scratch
+	m := newMiner(cfg)
+	var s minerScratch
 	const steps = 4000
 	counts := make([][]int, n)
 	for i := range counts {
@@ -115,7 +115,7 @@ func uniform(n int, pass func(j int) bool) func(j int) float64 {
 
 func TestRandomPositiveIsUniform(t *testing.T) {
 	table, labels := newTable(t, 24, 5, 4, 1)
-	checkFrequencies(t, table, Config{Positives: RandomPositive, Negatives: HardNegative, Seed: 3}, positives,
+	checkFrequencies(t, table, MiningConfig{Positives: RandomPositive, Negatives: HardNegative, Seed: 3}, positives,
 		func(i, j int) float64 {
 			return uniform(len(labels), func(j int) bool { return j != i && labels[j] == labels[i] })(j)
 		})
@@ -123,7 +123,7 @@ func TestRandomPositiveIsUniform(t *testing.T) {
 
 func TestRandomNegativeIsUniform(t *testing.T) {
 	table, labels := newTable(t, 24, 5, 4, 2)
-	checkFrequencies(t, table, Config{Negatives: RandomNegative, Seed: 4}, negatives, func(i, j int) float64 {
+	checkFrequencies(t, table, MiningConfig{Negatives: RandomNegative, Seed: 4}, negatives, func(i, j int) float64 {
 		return uniform(len(labels), func(j int) bool { return labels[j] != labels[i] })(j)
 	})
 }
@@ -137,7 +137,7 @@ func TestFaceNetNegativeIsUniformInsideTheMargin(t *testing.T) {
 			}
 			return math.Pow(exactDistance(table, i, j), 2)
 		}
-		checkFrequencies(t, table, Config{Positives: HardPositive, Negatives: FaceNetNegative, Margin: new(0.4),
+		checkFrequencies(t, table, MiningConfig{Positives: HardPositive, Negatives: FaceNetNegative, Margin: new(0.4),
 			Euclidean: euclidean, Seed: 5}, negatives, func(i, j int) float64 {
 			farthest := 0.0
 			for p := range labels {
@@ -163,13 +163,13 @@ func TestDistanceWeights(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		dim  int
-		cfg  Config
+		cfg  MiningConfig
 	}{
-		{"defaults", 6, Config{}},
-		{"low dimension", 2, Config{}},
-		{"capped", 16, Config{MaxWeight: new(3.0)}},
-		{"up to the pole", 5, Config{Cutoff: new(2.0), Nearest: new(0.1)}},
-		{"narrow", 8, Config{Cutoff: new(1.1), Nearest: new(0.9)}},
+		{"defaults", 6, MiningConfig{}},
+		{"low dimension", 2, MiningConfig{}},
+		{"capped", 16, MiningConfig{MaxWeight: new(3.0)}},
+		{"up to the pole", 5, MiningConfig{Cutoff: new(2.0), Nearest: new(0.1)}},
+		{"narrow", 8, MiningConfig{Cutoff: new(1.1), Nearest: new(0.9)}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			table, labels := newTable(t, 26, tc.dim, 3, 6)
@@ -208,9 +208,9 @@ func TestTrapDistanceWeightsPerRow(t *testing.T) {
 		// One pair far nearer than all others, and of one class at that.
 		copy(table.A.E.Row(8), table.A.E.Row(0))
 		table.Load(0, 128)
-		m := New(Config{Negatives: DistanceNegative})
+		m := newMiner(MiningConfig{Negatives: DistanceNegative})
 		m.Begin(table, 0)
-		var s Scratch
+		var s minerScratch
 		for i := range labels {
 			inside := false
 			for j := range labels {
@@ -237,7 +237,7 @@ func TestTrapAllWeightsVanish(t *testing.T) {
 		r[0] = float32(1 - 2*labels[i])
 	}
 	table.Load(0, len(labels))
-	checkFrequencies(t, table, Config{Negatives: DistanceNegative}, negatives, func(i, j int) float64 {
+	checkFrequencies(t, table, MiningConfig{Negatives: DistanceNegative}, negatives, func(i, j int) float64 {
 		return uniform(len(labels), func(j int) bool { return labels[j] != labels[i] })(j)
 	})
 }

@@ -10,7 +10,7 @@
 // far. Package objective mines by itself, as its options say. Select mines without an
 // objective:
 //
-//	chosen, err := mine.Select(embeddings, labels, mine.Config{
+//	chosen, err := mine.SelectTuples(embeddings, labels, mine.MiningConfig{
 //		Positives: mine.EasyPositive,
 //		Negatives: mine.SemiHardNegative,
 //	})

@@ -35,7 +35,7 @@ func TestDraw(t *testing.T) {
 // TestDensity compares the weights with log(1/q), from the table and without
 // it, at both clamps and at their ends.
 func TestDensity(t *testing.T) {
-	for _, cfg := range []Config{
+	for _, cfg := range []MiningConfig{
 		{},
 		{MaxWeight: new(2.0)},
 		{Nearest: new(0.9), Cutoff: new(0.9)},
@@ -100,17 +100,17 @@ func TestDensity(t *testing.T) {
 func TestPrepareFollowsTheConfiguration(t *testing.T) {
 	var d density
 	v, idx := []float32{0.6}, []int32{0} // D² = 0.8
-	at := func(cfg Config, dim int) float32 {
+	at := func(cfg MiningConfig, dim int) float32 {
 		d.prepare(cfg, dim)
 		w := make([]float32, 1)
 		return d.logWeights(v, 2, idx, w)
 	}
-	first := at(Config{}, 8)
-	if at(Config{}, 16) == first || at(Config{Nearest: new(1.0)}, 8) == first ||
-		at(Config{MaxWeight: new(1.01)}, 8) == first {
+	first := at(MiningConfig{}, 8)
+	if at(MiningConfig{}, 16) == first || at(MiningConfig{Nearest: new(1.0)}, 8) == first ||
+		at(MiningConfig{MaxWeight: new(1.01)}, 8) == first {
 		t.Error("a setting was not heeded")
 	}
-	if got := at(Config{}, 8); got != first {
+	if got := at(MiningConfig{}, 8); got != first {
 		t.Errorf("back at the first settings: %v, was %v", got, first)
 	}
 }
@@ -118,29 +118,29 @@ func TestPrepareFollowsTheConfiguration(t *testing.T) {
 func TestConfigCheck(t *testing.T) {
 	inf, nan := new(math.Inf(1)), new(math.NaN())
 	for name, tc := range map[string]struct {
-		cfg Config
+		cfg MiningConfig
 		ok  bool
 	}{
-		"defaults": {Config{}, true},
-		"zeros":    {Config{Margin: new(0.0), Epsilon: new(0.0), Nearest: new(0.0)}, true},
-		"large": {Config{Margin: new(1e9), Epsilon: new(1e9), Cutoff: new(1e9),
+		"defaults": {MiningConfig{}, true},
+		"zeros":    {MiningConfig{Margin: new(0.0), Epsilon: new(0.0), Nearest: new(0.0)}, true},
+		"large": {MiningConfig{Margin: new(1e9), Epsilon: new(1e9), Cutoff: new(1e9),
 			MaxWeight: new(math.MaxFloat64)}, true},
-		"nearest at the cutoff":              {Config{Nearest: new(1.4)}, true},
-		"both given and equal":               {Config{Nearest: new(0.7), Cutoff: new(0.7)}, true},
-		"a cutoff below the default nearest": {Config{Cutoff: new(0.3)}, true},
-		"nearest beyond":                     {Config{Nearest: new(1.41)}, false},
-		"nearest beyond given":               {Config{Nearest: new(0.71), Cutoff: new(0.7)}, false},
-		"cutoff 0":                           {Config{Cutoff: new(0.0)}, false},
-		"max_weight 0":                       {Config{MaxWeight: new(0.0)}, false},
-		"negative margin":                    {Config{Margin: new(-1e-9)}, false},
-		"negative epsilon":                   {Config{Epsilon: new(-1e-9)}, false},
-		"negative nearest":                   {Config{Nearest: new(-1e-9)}, false},
-		"infinite margin":                    {Config{Margin: inf}, false},
-		"infinite cutoff":                    {Config{Cutoff: inf}, false},
-		"infinite max_weight":                {Config{MaxWeight: inf}, false},
-		"max_weight NaN":                     {Config{MaxWeight: nan}, false},
-		"cutoff NaN":                         {Config{Cutoff: nan}, false},
-		"epsilon NaN":                        {Config{Epsilon: nan}, false},
+		"nearest at the cutoff":              {MiningConfig{Nearest: new(1.4)}, true},
+		"both given and equal":               {MiningConfig{Nearest: new(0.7), Cutoff: new(0.7)}, true},
+		"a cutoff below the default nearest": {MiningConfig{Cutoff: new(0.3)}, true},
+		"nearest beyond":                     {MiningConfig{Nearest: new(1.41)}, false},
+		"nearest beyond given":               {MiningConfig{Nearest: new(0.71), Cutoff: new(0.7)}, false},
+		"cutoff 0":                           {MiningConfig{Cutoff: new(0.0)}, false},
+		"max_weight 0":                       {MiningConfig{MaxWeight: new(0.0)}, false},
+		"negative margin":                    {MiningConfig{Margin: new(-1e-9)}, false},
+		"negative epsilon":                   {MiningConfig{Epsilon: new(-1e-9)}, false},
+		"negative nearest":                   {MiningConfig{Nearest: new(-1e-9)}, false},
+		"infinite margin":                    {MiningConfig{Margin: inf}, false},
+		"infinite cutoff":                    {MiningConfig{Cutoff: inf}, false},
+		"infinite max_weight":                {MiningConfig{MaxWeight: inf}, false},
+		"max_weight NaN":                     {MiningConfig{MaxWeight: nan}, false},
+		"cutoff NaN":                         {MiningConfig{Cutoff: nan}, false},
+		"epsilon NaN":                        {MiningConfig{Epsilon: nan}, false},
 	} {
 		if err := tc.cfg.Check(); (err == nil) != tc.ok {
 			t.Errorf("%s: %v", name, err)
@@ -153,14 +153,14 @@ func TestDrawnNegatives(t *testing.T) {
 	table, labels := newTable(t, 25, 4, 4, 11)
 	labels[24] = 9 // alone
 	table.Groups.Build(labels, labels, true)
-	for _, n := range []Negative{RandomNegative, DistanceNegative} {
-		for p, count := range map[Positive]func(i int) int{
+	for _, n := range []NegativePolicy{RandomNegative, DistanceNegative} {
+		for p, count := range map[PositivePolicy]func(i int) int{
 			AllPositives: func(i int) int { return len(table.Groups.Positives(i, nil)) },
 			EasyPositive: func(i int) int { return min(1, len(table.Groups.Positives(i, nil))) },
 		} {
-			m := New(Config{Positives: p, Negatives: n, Seed: 2})
+			m := newMiner(MiningConfig{Positives: p, Negatives: n, Seed: 2})
 			m.Begin(table, 0)
-			var s Scratch
+			var s minerScratch
 			for i := range labels {
 				sel := m.Mine(i, &s)
 				if want := count(i); len(sel.Pos) != want || len(sel.Neg) != max(want, 1) || sel.Paired != (want > 0) {
@@ -185,13 +185,13 @@ func TestFaceNetAmongNearPoints(t *testing.T) {
 	labels := []int64{0, 0, 1, 1, 1, 1, 1, 1}
 	table.Groups.Build(labels, labels, true)
 	table.Load(0, len(labels))
-	for _, cfg := range []Config{
+	for _, cfg := range []MiningConfig{
 		{Negatives: FaceNetNegative, Euclidean: true, Margin: new(3e-4)},
 		{Negatives: FaceNetNegative, Margin: new(36e-8 - 9e-8)}, // to 6e-4
 	} {
 		seen := map[int32]bool{}
-		m := New(cfg)
-		var s Scratch
+		m := newMiner(cfg)
+		var s minerScratch
 		for step := range 100 {
 			m.Begin(table, uint64(step))
 			sel := m.Mine(0, &s)

@@ -13,7 +13,7 @@ import (
 func Example() {
 	embeddings := matrix.FromSlice(6, 1, []float32{0, 1, 10, 3, 4, 12})
 	labels := []int64{0, 0, 0, 1, 1, 1}
-	chosen, err := mine.Select(embeddings, labels, mine.Config{
+	chosen, err := mine.SelectTuples(embeddings, labels, mine.MiningConfig{
 		Positives: mine.EasyPositive,     // the nearest of the same label
 		Negatives: mine.SemiHardNegative, // the nearest of another label beyond it
 	})
@@ -37,8 +37,8 @@ func Example() {
 func ExampleRange() {
 	embeddings := matrix.FromSlice(6, 1, []float32{0, 2, 3, 9, 0.1, 4})
 	labels := []int64{0, 0, 0, 0, 1, 1}
-	notCopies := mine.Range{From: new(0.5)}
-	chosen, err := mine.Select(embeddings, labels, mine.Config{
+	notCopies := mine.DistanceRange{From: new(0.5)}
+	chosen, err := mine.SelectTuples(embeddings, labels, mine.MiningConfig{
 		Positives:     mine.SemiHardPositive,
 		Negatives:     mine.HardNegative,
 		PositiveRange: notCopies,
@@ -60,7 +60,7 @@ func ExampleCustomPolicy() {
 		return places[len(places)/2:][:1]
 	}}
 	embeddings := matrix.FromSlice(5, 1, []float32{0, 1, 3, 4, 12})
-	chosen, err := mine.Select(embeddings, []int64{0, 0, 1, 1, 1}, mine.Config{
+	chosen, err := mine.SelectTuples(embeddings, []int64{0, 0, 1, 1, 1}, mine.MiningConfig{
 		Positives:       mine.EasyPositive,
 		CustomNegatives: median,
 	})

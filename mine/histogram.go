@@ -9,7 +9,7 @@ const maxBands = 1 << 16
 // farthest come up alike: the range of d, which has the distance of every candidate, is
 // cut into Bands equal bands, a band that holds a candidate is drawn, then one of the
 // candidates in it. It calls pick with places in d.
-func (m *Miner) drawByHistogram(d []float32, n int, s *Scratch, rng *stream, pick func(k int)) {
+func (m *miner) drawByHistogram(d []float32, n int, s *minerScratch, rng *stream, pick func(k int)) {
 	bands := cmp.Or(m.cfg.Bands, defaultBands)
 	nearest := d[argmin(d)]
 	width := float64(d[argmax(d)]) - float64(nearest)

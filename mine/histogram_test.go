@@ -14,7 +14,7 @@ func TestHistogramDraws(t *testing.T) {
 	for _, bands := range []int{1, 3, 0} {
 		for _, positive := range []bool{true, false} {
 			candidate := func(i, j int) bool { return i != j && (labels[i] == labels[j]) == positive }
-			cfg, chosen := Config{Bands: bands, Seed: 5, Negatives: HistogramNegative}, negatives
+			cfg, chosen := MiningConfig{Bands: bands, Seed: 5, Negatives: HistogramNegative}, negatives
 			if positive {
 				cfg.Positives, chosen = HistogramPositive, positives
 			}
@@ -53,7 +53,7 @@ func TestHistogramDraws(t *testing.T) {
 func TestAngularNegatives(t *testing.T) {
 	table, labels := newTable(t, 36, 3, 3, 4)
 	for _, degrees := range []float64{5, 20, 40, 70} {
-		m := New(Config{Positives: AllPositives, Negatives: AngularNegative, Angle: new(degrees)})
+		m := newMiner(MiningConfig{Positives: AllPositives, Negatives: AngularNegative, Angle: new(degrees)})
 		angle := func(i, p, n int) float64 {
 			var ap, nc float64
 			for k, a := range table.A.E.Row(i) {
@@ -64,7 +64,7 @@ func TestAngularNegatives(t *testing.T) {
 			}
 			return math.Atan(math.Sqrt(ap)/(2*math.Sqrt(nc))) * 180 / math.Pi
 		}
-		var s Scratch
+		var s minerScratch
 		drawn, none := map[[3]int]bool{}, 0
 		for step := range 300 {
 			m.Begin(table, uint64(step))
@@ -111,8 +111,8 @@ func TestAngularNegatives(t *testing.T) {
 func TestNewPoliciesOnOddInput(t *testing.T) {
 	e := matrix.FromSlice(6, 2, []float32{1, 0, 1, 0, 1, 0, 1, 0, 1e9, 0, -9e8, 3})
 	labels := []int64{0, 0, 1, 1, 2, 3}
-	cfg := Config{Positives: HistogramPositive, Negatives: AngularNegative}
-	chosen, err := Select(e, labels, cfg)
+	cfg := MiningConfig{Positives: HistogramPositive, Negatives: AngularNegative}
+	chosen, err := SelectTuples(e, labels, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestNewPoliciesOnOddInput(t *testing.T) {
 		}
 	}
 	cfg.Negatives = HistogramNegative
-	if chosen, err = Select(e, labels, cfg); err != nil {
+	if chosen, err = SelectTuples(e, labels, cfg); err != nil {
 		t.Fatal(err)
 	}
 	for i, s := range chosen {
@@ -133,12 +133,12 @@ func TestNewPoliciesOnOddInput(t *testing.T) {
 			t.Errorf("anchor %d: %+v", i, s)
 		}
 	}
-	if chosen, err = Select(matrix.New(3, 2), []int64{1, 1, 1}, cfg); err != nil || len(chosen[0].Neg) > 0 {
+	if chosen, err = SelectTuples(matrix.New(3, 2), []int64{1, 1, 1}, cfg); err != nil || len(chosen[0].Neg) > 0 {
 		t.Errorf("one class: %+v, %v", chosen, err)
 	}
-	for _, bad := range []Config{{Angle: new(0.0)}, {Angle: new(90.0)}, {Angle: new(math.NaN())}, {Bands: -1},
+	for _, bad := range []MiningConfig{{Angle: new(0.0)}, {Angle: new(90.0)}, {Angle: new(math.NaN())}, {Bands: -1},
 		{Bands: maxBands + 1}} {
-		if _, err := Select(e, labels, bad); err == nil {
+		if _, err := SelectTuples(e, labels, bad); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/scan"
 )
 
-// Config chooses a miner. The zero value is easy positives with FaceNet's
+// MiningConfig chooses a miner. The zero value is easy positives with FaceNet's
 // negatives at margin 0.2 in squared distance.
-type Config struct {
-	Positives Positive
-	Negatives Negative
+type MiningConfig struct {
+	Positives PositivePolicy
+	Negatives NegativePolicy
 	// CustomPositives and CustomNegatives are policies of a program's own, each in place of the
 	// one above.
 	CustomPositives, CustomNegatives *CustomPolicy
@@ -22,7 +22,7 @@ type Config struct {
 	// negatives from the anchor, in Euclidean distance whatever the loss's distance
 	// (default: any distance). The miner treats references outside as if they were
 	// not in the batch.
-	PositiveRange, NegativeRange Range
+	PositiveRange, NegativeRange DistanceRange
 
 	// Margin (default 0.2), in squared or Euclidean distance, is the bound used by
 	// FaceNetNegative.
@@ -59,13 +59,13 @@ const (
 // Reach returns Nearest and Cutoff of DistanceNegative with defaults filled in: the
 // distance below which all negatives have the same weight, and the distance beyond
 // which it takes none.
-func (c Config) Reach() (nearest, cutoff float64) {
+func (c MiningConfig) Reach() (nearest, cutoff float64) {
 	return option.OrDefault(c.Nearest, defaultNearest), option.OrDefault(c.Cutoff, defaultCutoff)
 }
 
 // Check returns an error for a policy that does not exist or a number out of range,
 // and names its key.
-func (c Config) Check() error {
+func (c MiningConfig) Check() error {
 	for _, own := range []*CustomPolicy{c.CustomPositives, c.CustomNegatives} {
 		if own != nil && (own.Name == "" || own.Choose == nil) {
 			return fmt.Errorf("the policy %q of your own needs a name and a function that chooses", own.Name)
@@ -113,8 +113,8 @@ func (c Config) Check() error {
 	return nil
 }
 
-// Scratch is the working memory of one goroutine that calls a Miner.
-type Scratch struct {
+// minerScratch is the working memory of one goroutine that calls a Miner.
+type minerScratch struct {
 	Selection
 	all    []int32 // the candidate positives
 	dPos   []float32
@@ -146,10 +146,10 @@ const (
 // objective lays it out.
 type Table = pair.Table
 
-// Miner applies a Config to the anchors of a table, for package objective; other
+// miner applies a Config to the anchors of a table, for package objective; other
 // callers use Select. Between calls of Begin several goroutines may use it at a time.
-type Miner struct {
-	cfg     Config
+type miner struct {
+	cfg     MiningConfig
 	t       *Table
 	step    uint64
 	pos     policy
@@ -157,14 +157,14 @@ type Miner struct {
 	density density
 }
 
-// New returns a miner.
-func New(cfg Config) *Miner { return &Miner{cfg: cfg} }
+// newMiner returns a miner.
+func newMiner(cfg MiningConfig) *miner { return &miner{cfg: cfg} }
 
 // Configure changes the policies from the next Begin on.
-func (m *Miner) Configure(cfg Config) { m.cfg = cfg }
+func (m *miner) Configure(cfg MiningConfig) { m.cfg = cfg }
 
 // Begin prepares the miner for the anchors of t in the given step.
-func (m *Miner) Begin(t *Table, step uint64) {
+func (m *miner) Begin(t *Table, step uint64) {
 	m.t, m.step = t, step
 	m.pos, m.neg = positivePolicies[m.cfg.Positives], negativePolicies[m.cfg.Negatives]
 	if own := m.cfg.CustomPositives; own != nil {
@@ -181,7 +181,7 @@ func (m *Miner) Begin(t *Table, step uint64) {
 // Mine chooses positives and negatives of anchor i, which must be loaded in the
 // table. It chooses each side even if the other is empty, unless the policy depends
 // on the other side. The result is valid until the next call with s.
-func (m *Miner) Mine(i int, s *Scratch) *Selection {
+func (m *miner) Mine(i int, s *minerScratch) *Selection {
 	t := m.t
 	s.Selection = Selection{Pos: s.Pos[:0], Neg: s.Neg[:0]}
 	s.loaded = noScores
@@ -205,7 +205,7 @@ func (m *Miner) Mine(i int, s *Scratch) *Selection {
 }
 
 // choosePositives fills s.Pos from s.all.
-func (m *Miner) choosePositives(i int, s *Scratch) {
+func (m *miner) choosePositives(i int, s *minerScratch) {
 	if len(s.all) > 0 {
 		m.pos.choose(m, i, s, &s.rng)
 	}
@@ -214,7 +214,7 @@ func (m *Miner) choosePositives(i int, s *Scratch) {
 var inf = float32(math.Inf(1))
 
 // chooseMultiSimilarityPositives takes none of an anchor without negatives.
-func (m *Miner) chooseMultiSimilarityPositives(i int, s *Scratch, _ *stream) {
+func (m *miner) chooseMultiSimilarityPositives(i int, s *minerScratch, _ *stream) {
 	if s.negatives == 0 {
 		return
 	}
@@ -229,7 +229,7 @@ func (m *Miner) chooseMultiSimilarityPositives(i int, s *Scratch, _ *stream) {
 	}
 }
 
-func (m *Miner) chooseMultiSimilarityNegatives(i int, s *Scratch, _ *stream) {
+func (m *miner) chooseMultiSimilarityNegatives(i int, s *minerScratch, _ *stream) {
 	if len(s.all) == 0 {
 		return
 	}
@@ -248,7 +248,7 @@ func (m *Miner) chooseMultiSimilarityNegatives(i int, s *Scratch, _ *stream) {
 }
 
 // loadNearness loads s.v.
-func (m *Miner) loadNearness(i int, s *Scratch) {
+func (m *miner) loadNearness(i int, s *minerScratch) {
 	if s.loaded != nearnessScores {
 		s.offset = m.t.Nearness(i, s.scores)
 		m.maskOutOfRange(s)
@@ -257,7 +257,7 @@ func (m *Miner) loadNearness(i int, s *Scratch) {
 }
 
 // loadSimilarities loads s.v.
-func (m *Miner) loadSimilarities(i int, s *Scratch) {
+func (m *miner) loadSimilarities(i int, s *minerScratch) {
 	if s.loaded != similarityScores {
 		m.t.Similarities(i, s.scores)
 		m.maskOutOfRange(s)
@@ -266,7 +266,7 @@ func (m *Miner) loadSimilarities(i int, s *Scratch) {
 }
 
 // nearestNegative returns the nearest negative. The anchor must have a negative.
-func (m *Miner) nearestNegative(i int, s *Scratch) int32 {
+func (m *miner) nearestNegative(i int, s *minerScratch) int32 {
 	m.loadNearness(i, s)
 	_, at := scan.MaxBelow(s.scores, inf)
 	if m.t.AreNear(i, at) {
@@ -278,7 +278,7 @@ func (m *Miner) nearestNegative(i int, s *Scratch) int32 {
 
 // chooseSemiHardPositive takes the farthest positive nearer than the nearest of the chosen
 // negatives. Distances are those that tell near points apart.
-func (m *Miner) chooseSemiHardPositive(i int, s *Scratch, _ *stream) {
+func (m *miner) chooseSemiHardPositive(i int, s *minerScratch, _ *stream) {
 	if len(s.Neg) == 0 && !s.All {
 		return
 	}
@@ -305,7 +305,7 @@ func (m *Miner) chooseSemiHardPositive(i int, s *Scratch, _ *stream) {
 }
 
 // chooseSemiHard takes, for each positive, the nearest negative farther than it.
-func (m *Miner) chooseSemiHard(i int, s *Scratch, _ *stream) {
+func (m *miner) chooseSemiHard(i int, s *minerScratch, _ *stream) {
 	s.Paired = true
 	m.loadNearness(i, s)
 	for _, p := range s.Pos {
@@ -328,7 +328,7 @@ func (m *Miner) chooseSemiHard(i int, s *Scratch, _ *stream) {
 
 // semiHardByDifference is the choice among distances that similarities do not tell
 // apart; -1 for none.
-func (m *Miner) semiHardByDifference(i int, p int32, s *Scratch) int {
+func (m *miner) semiHardByDifference(i int, p int32, s *minerScratch) int {
 	d := m.candidateDistances(pair.Squared, i, s)
 	dap := m.t.Value(pair.Squared, i, int(p), m.t.Row(i)[p])
 	best, at := inf, -1
@@ -344,7 +344,7 @@ func (m *Miner) semiHardByDifference(i int, p int32, s *Scratch) int {
 }
 
 // chooseFaceNet draws, for each positive, among the negatives inside the margin.
-func (m *Miner) chooseFaceNet(i int, s *Scratch, rng *stream) {
+func (m *miner) chooseFaceNet(i int, s *minerScratch, rng *stream) {
 	s.Paired = true
 	m.loadNearness(i, s)
 	margin := option.OrDefault(m.cfg.Margin, defaultMargin)
@@ -371,7 +371,7 @@ func (m *Miner) chooseFaceNet(i int, s *Scratch, rng *stream) {
 
 // listInsideByDifference lists in s.idx the negatives inside the margin of a positive whose
 // distance similarities do not tell.
-func (m *Miner) listInsideByDifference(i int, p int32, s *Scratch) {
+func (m *miner) listInsideByDifference(i int, p int32, s *minerScratch) {
 	measure := pair.Squared
 	if m.cfg.Euclidean {
 		measure = pair.Euclidean
@@ -388,8 +388,8 @@ func (m *Miner) listInsideByDifference(i int, p int32, s *Scratch) {
 }
 
 // candidateNegative returns the reference that is the k-th candidate negative of anchor i.
-func (m *Miner) candidateNegative(i, k int, s *Scratch) int32 {
-	if m.cfg.NegativeRange != (Range{}) {
+func (m *miner) candidateNegative(i, k int, s *minerScratch) int32 {
+	if m.cfg.NegativeRange != (DistanceRange{}) {
 		return s.others[k]
 	}
 	// The k-th negative is k plus the number of own references before it.

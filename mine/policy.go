@@ -7,15 +7,15 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 )
 
-// Positive says which references from an anchor's own class count.
-type Positive uint8
+// PositivePolicy says which references from an anchor's own class count.
+type PositivePolicy uint8
 
 // Positive policies.
 const (
 	// EasyPositive takes the nearest positive: easy positive sampling (EPS, Levi
 	// et al. 2021; Xuan et al. 2020). It leaves the modes of a class apart,
 	// whereas the other policies pull them together.
-	EasyPositive Positive = iota
+	EasyPositive PositivePolicy = iota
 	// RandomPositive draws one positive uniformly.
 	RandomPositive
 	// HardPositive takes the farthest positive. Of all policies it pulls a class
@@ -40,15 +40,15 @@ const (
 	SemiHardPositive
 )
 
-// Negative says which references from other classes count.
-type Negative uint8
+// NegativePolicy says which references from other classes count.
+type NegativePolicy uint8
 
 // Negative policies.
 const (
 	// FaceNetNegative draws uniformly among the negatives with D_ap < D_an < D_ap
 	// + margin in the loss's own distance, or among all negatives if there is no
 	// such negative (Schroff et al. 2015).
-	FaceNetNegative Negative = iota
+	FaceNetNegative NegativePolicy = iota
 	// RandomNegative draws one negative uniformly.
 	RandomNegative
 	// HardNegative takes the nearest negative.
@@ -86,81 +86,81 @@ type policy struct {
 	description string // completes "a sample is pulled towards", or "pushed away from", in plain words
 	// choose fills s.Pos from s.all, or s.Neg from the candidates. There is at least one
 	// sample to choose from.
-	choose func(m *Miner, i int, s *Scratch, rng *stream)
+	choose func(m *miner, i int, s *minerScratch, rng *stream)
 	// followsOther reports whether the choice depends on the choice of the other side, which is then
 	// made first. Otherwise positives are chosen before negatives.
 	followsOther bool
 	// begin, if not nil, prepares the miner for a table.
-	begin func(m *Miner)
+	begin func(m *miner)
 }
 
 // positivePolicies and negativePolicies are all policies.
 var positivePolicies = [...]policy{
 	EasyPositive: {name: "easy", description: "the nearest one of its class",
-		choose: func(m *Miner, i int, s *Scratch, _ *stream) {
+		choose: func(m *miner, i int, s *minerScratch, _ *stream) {
 			m.t.Values(pair.Squared, i, s.all, s.dPos)
 			s.Pos = append(s.Pos, s.all[argmin(s.dPos)])
 		}},
 	RandomPositive: {name: "random", description: "one of its class at random",
-		choose: func(_ *Miner, _ int, s *Scratch, rng *stream) {
+		choose: func(_ *miner, _ int, s *minerScratch, rng *stream) {
 			s.Pos = append(s.Pos, s.all[rng.intN(len(s.all))])
 		}},
 	HardPositive: {name: "hard", description: "the farthest one of its class",
-		choose: func(m *Miner, i int, s *Scratch, _ *stream) {
+		choose: func(m *miner, i int, s *minerScratch, _ *stream) {
 			m.t.Values(pair.Squared, i, s.all, s.dPos)
 			s.Pos = append(s.Pos, s.all[argmax(s.dPos)])
 		}},
 	AllPositives: {name: "all", description: "all of its class",
-		choose: func(_ *Miner, _ int, s *Scratch, _ *stream) { s.Pos = append(s.Pos, s.all...) }},
+		choose: func(_ *miner, _ int, s *minerScratch, _ *stream) { s.Pos = append(s.Pos, s.all...) }},
 	MultiSimilarityPositives: {name: "ms", description: "the ones of its class that are not clearly nearer than the " +
 		"nearest one of another class",
-		choose: (*Miner).chooseMultiSimilarityPositives},
+		choose: (*miner).chooseMultiSimilarityPositives},
 	HistogramPositive: {name: "histogram", description: "one of its class at random, near and far ones equally often",
-		choose: func(m *Miner, i int, s *Scratch, rng *stream) {
+		choose: func(m *miner, i int, s *minerScratch, rng *stream) {
 			m.t.Values(pair.Euclidean, i, s.all, s.dPos)
 			m.drawByHistogram(s.dPos, 1, s, rng, func(k int) { s.Pos = append(s.Pos, s.all[k]) })
 		}},
 	SemiHardPositive: {name: "semihard", description: "the farthest one of its class that is nearer than the negative",
-		choose: (*Miner).chooseSemiHardPositive, followsOther: true},
+		choose: (*miner).chooseSemiHardPositive, followsOther: true},
 }
 
 var negativePolicies = [...]policy{
 	FaceNetNegative: {name: "facenet", description: "one of another class that is slightly farther than the positive",
-		choose: (*Miner).chooseFaceNet, followsOther: true},
+		choose: (*miner).chooseFaceNet, followsOther: true},
 	RandomNegative: {name: "random", description: "one of another class at random",
-		choose: func(m *Miner, i int, s *Scratch, rng *stream) {
+		choose: func(m *miner, i int, s *minerScratch, rng *stream) {
 			s.Paired = len(s.Pos) > 0
 			for range max(1, len(s.Pos)) {
 				s.Neg = append(s.Neg, m.candidateNegative(i, rng.intN(s.negatives), s))
 			}
 		}},
 	HardNegative: {name: "hard", description: "the nearest one of another class",
-		choose: func(m *Miner, i int, s *Scratch, _ *stream) { s.Neg = append(s.Neg, m.nearestNegative(i, s)) }},
+		choose: func(m *miner, i int, s *minerScratch, _ *stream) { s.Neg = append(s.Neg, m.nearestNegative(i, s)) }},
 	EasyNegative: {name: "easy", description: "the farthest one of another class",
-		choose: func(m *Miner, i int, s *Scratch, _ *stream) {
+		choose: func(m *miner, i int, s *minerScratch, _ *stream) {
 			s.Neg = append(s.Neg, m.candidateNegative(i, argmax(m.candidateDistances(pair.Squared, i, s)), s))
 		}},
 	SemiHardNegative: {name: "semihard",
 		description: "the nearest one of another class that is farther than the positive",
-		choose:      (*Miner).chooseSemiHard, followsOther: true},
+		choose:      (*miner).chooseSemiHard, followsOther: true},
 	AllNegatives: {name: "all", description: "all of the other classes",
-		choose: func(m *Miner, i int, s *Scratch, _ *stream) {
+		choose: func(m *miner, i int, s *minerScratch, _ *stream) {
 			if s.All = s.negatives == m.t.NegativeCount(i); !s.All {
 				s.Neg = append(s.Neg, s.others...)
 			}
 		}},
 	DistanceNegative: {name: "distance", description: "one of another class at random, near and far ones equally often",
-		choose: (*Miner).chooseDistanceWeighted, begin: func(m *Miner) { m.density.prepare(m.cfg, m.t.A.E.Cols) }},
+		choose: (*miner).chooseDistanceWeighted, begin: func(m *miner) { m.density.prepare(m.cfg, m.t.A.E.Cols) }},
 	MultiSimilarityNegatives: {name: "ms",
 		description: "the ones of other classes that are not clearly farther than the " +
 			"farthest one of its class",
-		choose: (*Miner).chooseMultiSimilarityNegatives},
+		choose: (*miner).chooseMultiSimilarityNegatives},
 	AngularNegative: {name: "angular",
 		description: "one of another class that is close to it and the positive, measured " +
 			"as an angle",
-		choose: (*Miner).chooseAngular, followsOther: true},
+		choose: (*miner).chooseAngular, followsOther: true},
 	HistogramNegative: {name: "histogram", description: "one of another class at random, all distances equally often",
-		choose: func(m *Miner, i int, s *Scratch, rng *stream) {
+		choose: func(m *miner, i int, s *minerScratch, rng *stream) {
 			s.Paired = len(s.Pos) > 0
 			m.drawByHistogram(m.candidateDistances(pair.Euclidean, i, s), max(1, len(s.Pos)), s, rng, func(k int) {
 				s.Neg = append(s.Neg, m.candidateNegative(i, k, s))
@@ -185,48 +185,52 @@ func policyNames(policies []policy) []string {
 }
 
 var (
-	positiveNames = enum.New[Positive]("Positive", "positive policy", policyNames(positivePolicies[:])...)
-	negativeNames = enum.New[Negative]("Negative", "negative policy", policyNames(negativePolicies[:])...)
+	positiveNames = enum.New[PositivePolicy]("Positive", "positive policy", policyNames(positivePolicies[:])...)
+	negativeNames = enum.New[NegativePolicy]("Negative", "negative policy", policyNames(negativePolicies[:])...)
 )
 
-// PositiveNames returns the names of the positive policies.
-func PositiveNames() []string { return slices.Clone(positiveNames.List) }
+// PositivePolicyNames returns the names of the positive policies.
+func PositivePolicyNames() []string { return slices.Clone(positiveNames.List) }
 
-// NegativeNames returns the names of the negative policies.
-func NegativeNames() []string { return slices.Clone(negativeNames.List) }
+// NegativePolicyNames returns the names of the negative policies.
+func NegativePolicyNames() []string { return slices.Clone(negativeNames.List) }
 
-func (p Positive) String() string { return positiveNames.Name(p) }
+func (p PositivePolicy) String() string { return positiveNames.Name(p) }
 
-func (n Negative) String() string { return negativeNames.Name(n) }
+func (n NegativePolicy) String() string { return negativeNames.Name(n) }
 
 // Words says in plain words what a sample is pulled towards: "the nearest one of its
 // class".
-func (p Positive) Words() string { return policyByNumber(positivePolicies[:], int(p)).description }
+func (p PositivePolicy) Words() string {
+	return policyByNumber(positivePolicies[:], int(p)).description
+}
 
 // Words says in plain words what a sample is pushed away from: "the nearest one of
 // another class".
-func (n Negative) Words() string { return policyByNumber(negativePolicies[:], int(n)).description }
+func (n NegativePolicy) Words() string {
+	return policyByNumber(negativePolicies[:], int(n)).description
+}
 
-// ParsePositive returns the positive policy with the given name.
-func ParsePositive(name string) (Positive, error) { return positiveNames.Parse(name) }
+// ParsePositivePolicy returns the positive policy with the given name.
+func ParsePositivePolicy(name string) (PositivePolicy, error) { return positiveNames.Parse(name) }
 
-// ParseNegative returns the negative policy with the given name.
-func ParseNegative(name string) (Negative, error) { return negativeNames.Parse(name) }
+// ParseNegativePolicy returns the negative policy with the given name.
+func ParseNegativePolicy(name string) (NegativePolicy, error) { return negativeNames.Parse(name) }
 
 // FollowsPositive reports whether the choice of a negative depends on the positive.
 // Such a policy cannot be combined with SemiHardPositive.
-func (n Negative) FollowsPositive() bool {
+func (n NegativePolicy) FollowsPositive() bool {
 	return int(n) < len(negativePolicies) && negativePolicies[n].followsOther
 }
 
 // MarshalText returns the policy's name.
-func (p Positive) MarshalText() ([]byte, error) { return positiveNames.Marshal(p) }
+func (p PositivePolicy) MarshalText() ([]byte, error) { return positiveNames.Marshal(p) }
 
 // UnmarshalText reads a name.
-func (p *Positive) UnmarshalText(text []byte) error { return positiveNames.Unmarshal(p, text) }
+func (p *PositivePolicy) UnmarshalText(text []byte) error { return positiveNames.Unmarshal(p, text) }
 
 // MarshalText returns the policy's name.
-func (n Negative) MarshalText() ([]byte, error) { return negativeNames.Marshal(n) }
+func (n NegativePolicy) MarshalText() ([]byte, error) { return negativeNames.Marshal(n) }
 
 // UnmarshalText reads a name.
-func (n *Negative) UnmarshalText(text []byte) error { return negativeNames.Unmarshal(n, text) }
+func (n *NegativePolicy) UnmarshalText(text []byte) error { return negativeNames.Unmarshal(n, text) }

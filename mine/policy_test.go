@@ -33,7 +33,7 @@ func TestDeterministicPolicies(t *testing.T) {
 		table := &pair.Table{A: &rows, R: &rows}
 		table.Groups.Build(labels, labels, true)
 		table.Load(0, n)
-		var ranges [2]Range
+		var ranges [2]DistanceRange
 		for k := range ranges {
 			if from := 2 * rng.Float64(); trial>>(k+1)&1 > 0 {
 				ranges[k] = newRange(from, from+2*rng.Float64())
@@ -41,14 +41,14 @@ func TestDeterministicPolicies(t *testing.T) {
 		}
 		for p := range positivePolicies {
 			for q := range negativePolicies {
-				cfg := Config{Positives: Positive(p), Negatives: Negative(q), HardFallback: trial%3 == 0,
+				cfg := MiningConfig{Positives: PositivePolicy(p), Negatives: NegativePolicy(q), HardFallback: trial%3 == 0,
 					PositiveRange: ranges[0], NegativeRange: ranges[1]}
 				if cfg.Check() != nil {
 					continue // TestPoliciesThatWaitForEachOther
 				}
-				m := New(cfg)
+				m := newMiner(cfg)
 				m.Begin(table, 0)
-				var s Scratch
+				var s minerScratch
 				for i := range n {
 					checkChoice(t, table, labels, cfg, i, m.Mine(i, &s))
 				}
@@ -60,12 +60,12 @@ func TestDeterministicPolicies(t *testing.T) {
 // checkChoice compares a selection with the policies' definitions.
 //
 // Long: one case for each policy.
-func checkChoice(t *testing.T, table *pair.Table, labels []int64, cfg Config, i int, sel *Selection) {
+func checkChoice(t *testing.T, table *pair.Table, labels []int64, cfg MiningConfig, i int, sel *Selection) {
 	t.Helper()
 	var pos, neg []int32
 	others := 0
 	d := func(j int32) float64 { return exactDistance(table, i, int(j)) }
-	in := func(r Range, j int32) bool {
+	in := func(r DistanceRange, j int32) bool {
 		return d(j) >= option.OrDefault(r.From, 0) && d(j) <= option.OrDefault(r.To, math.Inf(1))
 	}
 	for j, y := range labels {
@@ -245,11 +245,11 @@ func TestTiesGoToTheLowestIndex(t *testing.T) {
 		table := &pair.Table{A: &rows, R: &rows}
 		table.Groups.Build(labels, labels, true)
 		table.Load(0, 40)
-		for _, p := range []Positive{EasyPositive, HardPositive} {
-			for _, n := range []Negative{HardNegative, EasyNegative, SemiHardNegative} {
-				m := New(Config{Positives: p, Negatives: n})
+		for _, p := range []PositivePolicy{EasyPositive, HardPositive} {
+			for _, n := range []NegativePolicy{HardNegative, EasyNegative, SemiHardNegative} {
+				m := newMiner(MiningConfig{Positives: p, Negatives: n})
 				m.Begin(table, 0)
-				var s Scratch
+				var s minerScratch
 				for i := range labels {
 					sel := m.Mine(i, &s)
 					wantP, wantN := int32(20*(i/20)), int32(20*(1-i/20))
@@ -284,10 +284,10 @@ func TestSemiHardAmongNearPoints(t *testing.T) {
 	table := &pair.Table{A: &rows, R: &rows}
 	table.Groups.Build(labels, labels, true)
 	table.Load(0, len(labels))
-	for want, n := range map[int32]Negative{4: SemiHardNegative, 2: HardNegative} {
-		m := New(Config{Negatives: n})
+	for want, n := range map[int32]NegativePolicy{4: SemiHardNegative, 2: HardNegative} {
+		m := newMiner(MiningConfig{Negatives: n})
 		m.Begin(table, 0)
-		var s Scratch
+		var s minerScratch
 		if sel := m.Mine(0, &s); sel.Neg[0] != want {
 			t.Errorf("%v chose %d, want %d", n, sel.Neg[0], want)
 		}
@@ -301,7 +301,7 @@ func TestSemiHardPositives(t *testing.T) {
 	e := matrix.FromSlice(9, 1, []float32{0, 4, 1, 3, 2, 4, 8, 3, 6})
 	labels := []int64{0, 0, 0, 0, 0, 0, 1, 1, 1}
 	for _, tc := range []struct {
-		negatives Negative
+		negatives NegativePolicy
 		neg       []int32 // nil for one that is drawn
 		pos       int32
 	}{
@@ -313,7 +313,7 @@ func TestSemiHardPositives(t *testing.T) {
 		{HistogramNegative, nil, -1},
 	} {
 		for seed := range uint64(20) {
-			chosen, err := Select(e, labels, Config{Positives: SemiHardPositive, Negatives: tc.negatives, Seed: seed})
+			chosen, err := SelectTuples(e, labels, MiningConfig{Positives: SemiHardPositive, Negatives: tc.negatives, Seed: seed})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -351,7 +351,7 @@ func TestNoSemiHardPositive(t *testing.T) {
 		"one class":    {[]float32{0, 1, 2}, []int64{0, 0, 0}, 0},
 		"one row":      {[]float32{3}, []int64{0}, 0},
 	} {
-		chosen, err := Select(matrix.FromSlice(len(tc.x), 1, tc.x), tc.labels, Config{Positives: SemiHardPositive,
+		chosen, err := SelectTuples(matrix.FromSlice(len(tc.x), 1, tc.x), tc.labels, MiningConfig{Positives: SemiHardPositive,
 			Negatives: HardNegative})
 		if err != nil {
 			t.Fatal(err)
@@ -368,10 +368,10 @@ func TestNoSemiHardPositive(t *testing.T) {
 // TestPoliciesThatWaitForEachOther: semi-hard positives do not go with negatives that
 // are chosen by the positive, and with all others they do.
 func TestPoliciesThatWaitForEachOther(t *testing.T) {
-	waits := []Negative{FaceNetNegative, SemiHardNegative, AngularNegative}
+	waits := []NegativePolicy{FaceNetNegative, SemiHardNegative, AngularNegative}
 	for q := range negativePolicies {
 		for p := range positivePolicies {
-			c := Config{Positives: Positive(p), Negatives: Negative(q)}
+			c := MiningConfig{Positives: PositivePolicy(p), Negatives: NegativePolicy(q)}
 			err := c.Check()
 			if (err != nil) != (c.Positives == SemiHardPositive && slices.Contains(waits, c.Negatives)) {
 				t.Errorf("%v with %v: %v", c.Positives, c.Negatives, err)
@@ -410,10 +410,10 @@ func TestMultiSimilarityBorders(t *testing.T) {
 		{0.5, []int32{1, 2, 3}, nil}, // all
 		{0, []int32{1}, []int32{7}},
 	} {
-		m := New(Config{Positives: MultiSimilarityPositives, Negatives: MultiSimilarityNegatives,
+		m := newMiner(MiningConfig{Positives: MultiSimilarityPositives, Negatives: MultiSimilarityNegatives,
 			Epsilon: new(tc.epsilon)})
 		m.Begin(table, 0)
-		var s Scratch
+		var s minerScratch
 		if sel := m.Mine(0, &s); !slices.Equal(sel.Pos, tc.pos) || !slices.Equal(sel.Neg, tc.neg) ||
 			sel.All != (tc.neg == nil) {
 			t.Errorf("epsilon %v: %v and %v, all %v; want %v and %v", tc.epsilon, sel.Pos, sel.Neg, sel.All, tc.pos,
@@ -423,20 +423,20 @@ func TestMultiSimilarityBorders(t *testing.T) {
 }
 
 func TestNamesRoundTrip(t *testing.T) {
-	for k, name := range PositiveNames() {
-		p, back := Positive(k), HardPositive
+	for k, name := range PositivePolicyNames() {
+		p, back := PositivePolicy(k), HardPositive
 		text, err := p.MarshalText()
-		if parsed, err := ParsePositive(name); err != nil || parsed != p || p.String() != name {
+		if parsed, err := ParsePositivePolicy(name); err != nil || parsed != p || p.String() != name {
 			t.Errorf("%s reads as %v, %v, want %v", name, parsed, err, p)
 		}
 		if err != nil || string(text) != name || back.UnmarshalText(text) != nil || back != p {
 			t.Errorf("%v is written as %s, %v and reads as %v", p, text, err, back)
 		}
 	}
-	for k, name := range NegativeNames() {
-		n, back := Negative(k), HardNegative
+	for k, name := range NegativePolicyNames() {
+		n, back := NegativePolicy(k), HardNegative
 		text, err := n.MarshalText()
-		if parsed, err := ParseNegative(name); err != nil || parsed != n || n.String() != name {
+		if parsed, err := ParseNegativePolicy(name); err != nil || parsed != n || n.String() != name {
 			t.Errorf("%s reads as %v, %v, want %v", name, parsed, err, n)
 		}
 		if err != nil || string(text) != name || back.UnmarshalText(text) != nil || back != n {
@@ -447,10 +447,10 @@ func TestNamesRoundTrip(t *testing.T) {
 	if err := p.UnmarshalText([]byte("facenet")); err == nil || p != HardPositive {
 		t.Errorf("facenet is read as the positive policy %v", p)
 	}
-	if _, err := ParseNegative("semihrd"); err == nil || !strings.Contains(err.Error(), `mean "semihard"?`) {
+	if _, err := ParseNegativePolicy("semihrd"); err == nil || !strings.Contains(err.Error(), `mean "semihard"?`) {
 		t.Errorf("semihrd: %v", err)
 	}
-	if text, err := Negative(99).MarshalText(); err == nil {
+	if text, err := NegativePolicy(99).MarshalText(); err == nil {
 		t.Errorf("policy 99 is written as %s", text)
 	}
 }
@@ -464,10 +464,10 @@ func TestWords(t *testing.T) {
 		}
 		seen[words] = true
 	}
-	for i, name := range PositiveNames() {
-		take(name, Positive(i).Words())
+	for i, name := range PositivePolicyNames() {
+		take(name, PositivePolicy(i).Words())
 	}
-	for i, name := range NegativeNames() {
-		take(name, Negative(i).Words())
+	for i, name := range NegativePolicyNames() {
+		take(name, NegativePolicy(i).Words())
 	}
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 )
 
-// Range is a range of Euclidean distances, both ends included; the zero value is all
+// DistanceRange is a range of Euclidean distances, both ends included; the zero value is all
 // distances. Vectors of norm 1 with cosine similarity S have the distance sqrt(2 - 2S),
 // so similarities from a to b are distances from sqrt(2 - 2b) to sqrt(2 - 2a).
-type Range struct {
+type DistanceRange struct {
 	From *float64 // default 0
 	To   *float64 // default no end
 }
 
 // check reports ends that make no sense, under the names that they have in
 // configurations.
-func (r Range) check(side string) error {
+func (r DistanceRange) check(side string) error {
 	from, to := option.OrDefault(r.From, 0), option.OrDefault(r.To, math.MaxFloat64)
 	for _, n := range []struct {
 		key   string
@@ -35,7 +35,7 @@ func (r Range) check(side string) error {
 }
 
 // filter removes those of idx from it whose distances, in d, are outside the range.
-func (r Range) filter(idx []int32, d []float32) []int32 {
+func (r DistanceRange) filter(idx []int32, d []float32) []int32 {
 	from, to := float32(option.OrDefault(r.From, 0)), float32(option.OrDefault(r.To, math.Inf(1)))
 	n := 0
 	for k, j := range idx {
@@ -49,12 +49,12 @@ func (r Range) filter(idx []int32, d []float32) []int32 {
 
 // listCandidates lists what anchor i may choose from: s.all are the positives, s.others the
 // negatives if there is a range of them, and s.negatives is how many there are.
-func (m *Miner) listCandidates(i int, s *Scratch) {
+func (m *miner) listCandidates(i int, s *minerScratch) {
 	t := m.t
 	s.all = t.Groups.Positives(i, s.all)
 	s.dPos = grow(s.dPos, len(s.all))
 	s.negatives = t.NegativeCount(i)
-	if r := m.cfg.PositiveRange; r != (Range{}) && len(s.all) > 0 {
+	if r := m.cfg.PositiveRange; r != (DistanceRange{}) && len(s.all) > 0 {
 		t.Values(pair.Euclidean, i, s.all, s.dPos)
 		s.all = r.filter(s.all, s.dPos)
 		s.dPos = s.dPos[:len(s.all)]
@@ -62,7 +62,7 @@ func (m *Miner) listCandidates(i int, s *Scratch) {
 			s.NoCandidate++
 		}
 	}
-	if r := m.cfg.NegativeRange; r != (Range{}) && s.negatives > 0 {
+	if r := m.cfg.NegativeRange; r != (DistanceRange{}) && s.negatives > 0 {
 		s.others = r.filter(t.NegativeIndices(i, s.others), t.Negatives(pair.Euclidean, i, s.dNeg))
 		s.negatives = len(s.others)
 		if s.negatives == 0 {
@@ -73,8 +73,8 @@ func (m *Miner) listCandidates(i int, s *Scratch) {
 
 // maskOutOfRange sets s.v, which has an entry for each reference, to -Inf for negatives outside
 // their range.
-func (m *Miner) maskOutOfRange(s *Scratch) {
-	if m.cfg.NegativeRange == (Range{}) {
+func (m *miner) maskOutOfRange(s *minerScratch) {
+	if m.cfg.NegativeRange == (DistanceRange{}) {
 		return
 	}
 	k := 0
@@ -89,8 +89,8 @@ func (m *Miner) maskOutOfRange(s *Scratch) {
 
 // candidateDistances returns measure q between anchor i and each of its candidate negatives,
 // ascending.
-func (m *Miner) candidateDistances(q pair.Measure, i int, s *Scratch) []float32 {
-	if m.cfg.NegativeRange == (Range{}) {
+func (m *miner) candidateDistances(q pair.Measure, i int, s *minerScratch) []float32 {
+	if m.cfg.NegativeRange == (DistanceRange{}) {
 		return m.t.Negatives(q, i, s.dNeg)
 	}
 	d := s.dNeg[:len(s.others)]

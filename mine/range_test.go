@@ -12,7 +12,7 @@ import (
 )
 
 // newRange is the range of the two distances.
-func newRange(from, to float64) Range { return Range{From: new(from), To: new(to)} }
+func newRange(from, to float64) DistanceRange { return DistanceRange{From: new(from), To: new(to)} }
 
 // TestRangesOnALine: the ends belong to a range, and what is outside is not chosen from.
 // The anchor is at 0, its positives at 1, 2, 3, 4 and 5, its negatives at 1, 2, 4, 6
@@ -21,9 +21,9 @@ func TestRangesOnALine(t *testing.T) {
 	e := matrix.FromSlice(11, 1, []float32{0, 1, 2, 3, 4, 5, 1, 2, 4, 6, 8})
 	labels := []int64{0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1}
 	for _, tc := range []struct {
-		p        Positive
-		n        Negative
-		pos, neg Range
+		p        PositivePolicy
+		n        NegativePolicy
+		pos, neg DistanceRange
 		wantPos  []int32
 		wantNeg  []int32
 		none     int
@@ -31,28 +31,28 @@ func TestRangesOnALine(t *testing.T) {
 		{EasyPositive, HardNegative, newRange(2, 4), newRange(2, 6), []int32{2}, []int32{7}, 0},
 		{HardPositive, EasyNegative, newRange(2, 4), newRange(2, 6), []int32{4}, []int32{9}, 0},
 		{AllPositives, AllNegatives, newRange(2, 4), newRange(2, 6), []int32{2, 3, 4}, []int32{7, 8, 9}, 0},
-		{AllPositives, AllNegatives, Range{}, newRange(1, 8), []int32{1, 2, 3, 4, 5}, []int32{6, 7, 8, 9, 10}, 0},
-		{HardPositive, HardNegative, Range{To: new(3.0)}, Range{From: new(3.0)}, []int32{3}, []int32{8}, 0},
-		{EasyPositive, SemiHardNegative, newRange(2, 2), Range{From: new(4.0)}, []int32{2}, []int32{8}, 0},
-		{HardPositive, SemiHardNegative, Range{}, Range{To: new(5.0)}, []int32{5}, []int32{-1}, 1},
-		{SemiHardPositive, HardNegative, Range{}, Range{From: new(3.0)}, []int32{3}, []int32{8}, 0},
-		{SemiHardPositive, EasyNegative, Range{To: new(2.5)}, Range{}, []int32{2}, []int32{10}, 0},
-		{SemiHardPositive, AllNegatives, Range{}, Range{From: new(2.0)}, []int32{1}, []int32{7, 8, 9, 10}, 0},
-		{SemiHardPositive, HardNegative, Range{From: new(4.0)}, newRange(4, 4), nil, []int32{8}, 1},
+		{AllPositives, AllNegatives, DistanceRange{}, newRange(1, 8), []int32{1, 2, 3, 4, 5}, []int32{6, 7, 8, 9, 10}, 0},
+		{HardPositive, HardNegative, DistanceRange{To: new(3.0)}, DistanceRange{From: new(3.0)}, []int32{3}, []int32{8}, 0},
+		{EasyPositive, SemiHardNegative, newRange(2, 2), DistanceRange{From: new(4.0)}, []int32{2}, []int32{8}, 0},
+		{HardPositive, SemiHardNegative, DistanceRange{}, DistanceRange{To: new(5.0)}, []int32{5}, []int32{-1}, 1},
+		{SemiHardPositive, HardNegative, DistanceRange{}, DistanceRange{From: new(3.0)}, []int32{3}, []int32{8}, 0},
+		{SemiHardPositive, EasyNegative, DistanceRange{To: new(2.5)}, DistanceRange{}, []int32{2}, []int32{10}, 0},
+		{SemiHardPositive, AllNegatives, DistanceRange{}, DistanceRange{From: new(2.0)}, []int32{1}, []int32{7, 8, 9, 10}, 0},
+		{SemiHardPositive, HardNegative, DistanceRange{From: new(4.0)}, newRange(4, 4), nil, []int32{8}, 1},
 		// Ranges that hold nothing, or no distance that there is.
-		{EasyPositive, HardNegative, newRange(5.5, 9), Range{}, nil, []int32{6}, 1},
-		{EasyPositive, HardNegative, Range{}, newRange(0, 0.5), []int32{1}, nil, 1},
+		{EasyPositive, HardNegative, newRange(5.5, 9), DistanceRange{}, nil, []int32{6}, 1},
+		{EasyPositive, HardNegative, DistanceRange{}, newRange(0, 0.5), []int32{1}, nil, 1},
 		{AllPositives, AllNegatives, newRange(1.5, 1.5), newRange(9, 9), nil, nil, 2},
-		{EasyPositive, RandomNegative, Range{}, Range{To: new(0.0)}, []int32{1}, nil, 1},
-		{EasyPositive, FaceNetNegative, Range{}, newRange(2.5, 3.5), []int32{1}, nil, 1},
-		{EasyPositive, DistanceNegative, Range{}, newRange(2.5, 3.5), []int32{1}, nil, 1},
+		{EasyPositive, RandomNegative, DistanceRange{}, DistanceRange{To: new(0.0)}, []int32{1}, nil, 1},
+		{EasyPositive, FaceNetNegative, DistanceRange{}, newRange(2.5, 3.5), []int32{1}, nil, 1},
+		{EasyPositive, DistanceNegative, DistanceRange{}, newRange(2.5, 3.5), []int32{1}, nil, 1},
 		{EasyPositive, HistogramNegative, newRange(6, 7), newRange(2.5, 3.5), nil, nil, 2},
-		{EasyPositive, AngularNegative, Range{}, newRange(2.5, 3.5), []int32{1}, nil, 1},
-		{MultiSimilarityPositives, MultiSimilarityNegatives, Range{}, newRange(2.5, 3.5), nil, nil, 1},
-		{SemiHardPositive, HardNegative, Range{}, newRange(2.5, 3.5), nil, nil, 1},
+		{EasyPositive, AngularNegative, DistanceRange{}, newRange(2.5, 3.5), []int32{1}, nil, 1},
+		{MultiSimilarityPositives, MultiSimilarityNegatives, DistanceRange{}, newRange(2.5, 3.5), nil, nil, 1},
+		{SemiHardPositive, HardNegative, DistanceRange{}, newRange(2.5, 3.5), nil, nil, 1},
 	} {
-		cfg := Config{Positives: tc.p, Negatives: tc.n, PositiveRange: tc.pos, NegativeRange: tc.neg}
-		chosen, err := Select(e, labels, cfg)
+		cfg := MiningConfig{Positives: tc.p, Negatives: tc.n, PositiveRange: tc.pos, NegativeRange: tc.neg}
+		chosen, err := SelectTuples(e, labels, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,13 +69,13 @@ func TestRangesOfEqualPoints(t *testing.T) {
 	e := matrix.FromSlice(6, 2, []float32{1, 2, 1, 2, 0, 0, 1, 2, 4, 4, 7, 7})
 	labels := []int64{0, 0, 0, 1, 1, 2} // the last is alone
 	for _, tc := range []struct {
-		r        Range
+		r        DistanceRange
 		pos, neg []int32
 	}{
 		{newRange(0, 0), []int32{1}, []int32{3}},
-		{Range{From: new(1e-6)}, []int32{2}, []int32{4, 5}},
+		{DistanceRange{From: new(1e-6)}, []int32{2}, []int32{4, 5}},
 	} {
-		chosen, err := Select(e, labels, Config{Positives: AllPositives, Negatives: AllNegatives, PositiveRange: tc.r,
+		chosen, err := SelectTuples(e, labels, MiningConfig{Positives: AllPositives, Negatives: AllNegatives, PositiveRange: tc.r,
 			NegativeRange: tc.r})
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +87,7 @@ func TestRangesOfEqualPoints(t *testing.T) {
 			t.Errorf("%+v: one alone has %+v", tc.r, s)
 		}
 	}
-	one, err := Select(e, make([]int64, 6), Config{NegativeRange: newRange(1, 2)})
+	one, err := SelectTuples(e, make([]int64, 6), MiningConfig{NegativeRange: newRange(1, 2)})
 	if err != nil || len(one[0].Neg) > 0 || one[0].NoCandidate > 0 {
 		t.Errorf("one class: %+v, %v", one, err)
 	}
@@ -107,14 +107,14 @@ func TestRangeOfEverything(t *testing.T) {
 	for p := range positivePolicies {
 		for q := range negativePolicies {
 			for _, fallback := range []bool{false, true} {
-				cfg := Config{Positives: Positive(p), Negatives: Negative(q), HardFallback: fallback, Seed: 4,
+				cfg := MiningConfig{Positives: PositivePolicy(p), Negatives: NegativePolicy(q), HardFallback: fallback, Seed: 4,
 					Margin: new(0.01)}
-				want, err := Select(e, labels, cfg)
+				want, err := SelectTuples(e, labels, cfg)
 				if err != nil {
 					continue // TestPoliciesThatWaitForEachOther
 				}
 				cfg.PositiveRange, cfg.NegativeRange = newRange(0, 1e9), newRange(0, 1e9)
-				got, err := Select(e, labels, cfg)
+				got, err := SelectTuples(e, labels, cfg)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -138,7 +138,7 @@ func TestOutsideIsAsIfNotThere(t *testing.T) {
 	pos, neg := newRange(0.5, 1.3), newRange(0.9, 1.6)
 	for p := range positivePolicies {
 		for q := range negativePolicies {
-			cfg := Config{Positives: Positive(p), Negatives: Negative(q)}
+			cfg := MiningConfig{Positives: PositivePolicy(p), Negatives: NegativePolicy(q)}
 			if cfg.Check() != nil || cfg.Positives == RandomPositive || cfg.Positives == HistogramPositive ||
 				cfg.Negatives == RandomNegative || cfg.Negatives == HistogramNegative ||
 				cfg.Negatives == DistanceNegative || cfg.Negatives == FaceNetNegative ||
@@ -147,7 +147,7 @@ func TestOutsideIsAsIfNotThere(t *testing.T) {
 			}
 			within := cfg
 			within.PositiveRange, within.NegativeRange = pos, neg
-			chosen, err := Select(e, labels, within)
+			chosen, err := SelectTuples(e, labels, within)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +168,7 @@ func TestOutsideIsAsIfNotThere(t *testing.T) {
 					copy(some.Row(k), e.Row(int(j)))
 					someLabels[k] = labels[j]
 				}
-				alone, err := Select(some, someLabels, cfg)
+				alone, err := SelectTuples(some, someLabels, cfg)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -198,12 +198,12 @@ func TestDrawsStayWithinRanges(t *testing.T) {
 		d := exactDistance(table, i, j)
 		return d >= 0.6 && d <= 1.2
 	}
-	for _, q := range []Negative{RandomNegative, DistanceNegative, HistogramNegative, FaceNetNegative,
+	for _, q := range []NegativePolicy{RandomNegative, DistanceNegative, HistogramNegative, FaceNetNegative,
 		AngularNegative} {
-		for _, p := range []Positive{RandomPositive, HistogramPositive} {
-			m := New(Config{Positives: p, Negatives: q, PositiveRange: r, NegativeRange: r, Margin: new(4.0),
+		for _, p := range []PositivePolicy{RandomPositive, HistogramPositive} {
+			m := newMiner(MiningConfig{Positives: p, Negatives: q, PositiveRange: r, NegativeRange: r, Margin: new(4.0),
 				Angle: new(1.0)})
-			var s Scratch
+			var s minerScratch
 			drawn := map[[2]int]bool{}
 			for step := range 400 {
 				m.Begin(table, uint64(step))
@@ -234,7 +234,7 @@ func TestDrawsStayWithinRanges(t *testing.T) {
 
 // TestRangeMistakes: ends that make no sense are named as in a configuration.
 func TestRangeMistakes(t *testing.T) {
-	for says, r := range map[string]Range{
+	for says, r := range map[string]DistanceRange{
 		"_from is 0.5, beyond ":                            newRange(0.5, 0.4),
 		"_from is -0.1: it must be a number of at least 0": {From: new(-0.1)},
 		"_to is -0.1: it must be a number of at least 0":   {To: new(-0.1)},
@@ -244,20 +244,20 @@ func TestRangeMistakes(t *testing.T) {
 		"_from is +Inf: it must be a number of at least 0": {From: new(math.Inf(1))},
 		"_from is 1, beyond ":                              newRange(1, 0),
 	} {
-		for side, cfg := range map[string]Config{"positives": {PositiveRange: r}, "negatives": {NegativeRange: r}} {
+		for side, cfg := range map[string]MiningConfig{"positives": {PositiveRange: r}, "negatives": {NegativeRange: r}} {
 			err := cfg.Check()
 			if err == nil || !strings.Contains(err.Error(), side+says) {
 				t.Errorf("%+v: %v, want %s%s", cfg, err, side, says)
 			}
 		}
 	}
-	for _, r := range []Range{{}, newRange(0, 0), newRange(0.3, 0.3), {From: new(9.0)}, {To: new(0.0)}} {
-		if err := (Config{PositiveRange: r, NegativeRange: r}).Check(); err != nil {
+	for _, r := range []DistanceRange{{}, newRange(0, 0), newRange(0.3, 0.3), {From: new(9.0)}, {To: new(0.0)}} {
+		if err := (MiningConfig{PositiveRange: r, NegativeRange: r}).Check(); err != nil {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
-	_, err := Select(matrix.FromSlice(2, 1, []float32{1, float32(math.NaN())}), []int64{0, 0},
-		Config{PositiveRange: newRange(0, 1)})
+	_, err := SelectTuples(matrix.FromSlice(2, 1, []float32{1, float32(math.NaN())}), []int64{0, 0},
+		MiningConfig{PositiveRange: newRange(0, 1)})
 	if err == nil || !strings.Contains(err.Error(), "embedding 1 is not finite") {
 		t.Errorf("NaN within a range: %v", err)
 	}

@@ -47,13 +47,13 @@ func (s *Selection) Tuples() iter.Seq2[int32, int32] {
 // blockPairs is how many similarities Select holds at a time.
 const blockPairs = 1 << 24
 
-// Select chooses positives and negatives for every row of e (n x d) among the
+// SelectTuples chooses positives and negatives for every row of e (n x d) among the
 // others, as a miner does in its first step; labels has the label of each row. Rows
 // are compared as they are: divide them by their norms first if the loss does.
 //
 // A row that is not finite is an error that names the row; so is a configuration
 // that Config.Check refuses. Select panics if labels and rows differ in number.
-func Select(e *matrix.Dense, labels []int64, cfg Config) ([]Selection, error) {
+func SelectTuples(e *matrix.Dense, labels []int64, cfg MiningConfig) ([]Selection, error) {
 	if len(labels) != e.Rows {
 		panic(fmt.Sprintf("mine: %d labels for %d embeddings", len(labels), e.Rows))
 	}
@@ -66,9 +66,9 @@ func Select(e *matrix.Dense, labels []int64, cfg Config) ([]Selection, error) {
 	}
 	t := &Table{A: &rows, R: &rows}
 	t.Groups.Build(labels, labels, true)
-	m := New(cfg)
+	m := newMiner(cfg)
 	m.Begin(t, 0)
-	var s Scratch
+	var s minerScratch
 	out := make([]Selection, e.Rows)
 	block := max(1, blockPairs/max(1, e.Rows))
 	for lo := 0; lo < e.Rows; lo += block {

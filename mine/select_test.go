@@ -31,17 +31,17 @@ func TestSelect(t *testing.T) {
 		table.Load(0, n)
 		for p := range positivePolicies {
 			for q := range negativePolicies {
-				cfg := Config{Positives: Positive(p), Negatives: Negative(q), Seed: 9}
+				cfg := MiningConfig{Positives: PositivePolicy(p), Negatives: NegativePolicy(q), Seed: 9}
 				if cfg.Check() != nil {
 					continue // TestPoliciesThatWaitForEachOther
 				}
-				got, err := Select(e, labels, cfg)
+				got, err := SelectTuples(e, labels, cfg)
 				if err != nil || len(got) != n {
 					t.Fatalf("%v + %v: %d selections, %v", cfg.Positives, cfg.Negatives, len(got), err)
 				}
-				m := New(cfg)
+				m := newMiner(cfg)
 				m.Begin(table, 0)
-				var s Scratch
+				var s minerScratch
 				for i := range n {
 					want := *m.Mine(i, &s)
 					if want.All {
@@ -60,12 +60,12 @@ func TestSelect(t *testing.T) {
 
 func TestSelectMistakes(t *testing.T) {
 	e := matrix.FromSlice(2, 1, []float32{1, float32(math.NaN())})
-	for says, cfg := range map[string]Config{
+	for says, cfg := range map[string]MiningConfig{
 		"embedding 1 is not finite": {},
 		"Positive(99)":              {Positives: 99},
 		"Negative(99)":              {Negatives: 99},
 	} {
-		if _, err := Select(e, []int64{0, 0}, cfg); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := SelectTuples(e, []int64{0, 0}, cfg); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %s", err, says)
 		}
 	}

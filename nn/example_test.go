@@ -22,7 +22,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	opt, err := optim.New(optim.Config{Method: optim.AdamW, Rate: 1e-3}, net.Params())
+	opt, err := optim.NewOptimizer(optim.OptimizerConfig{Method: optim.AdamW, Rate: 1e-3}, net.Params())
 	if err != nil {
 		fmt.Println(err)
 		return

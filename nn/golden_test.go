@@ -83,7 +83,7 @@ func goldenCurve(t *testing.T, precision nn.Precision) {
 	if err := net.SetState(f); err != nil {
 		t.Fatal(err)
 	}
-	opt, err := optim.New(optim.Config{Rate: want.Adam.Lr}, net.Params())
+	opt, err := optim.NewOptimizer(optim.OptimizerConfig{Rate: want.Adam.Lr}, net.Params())
 	if err != nil {
 		t.Fatal(err)
 	}

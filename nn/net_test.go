@@ -18,7 +18,7 @@ import (
 func train(t *testing.T, name string, side, n, steps int) []float32 {
 	t.Helper()
 	net, x, g := setupNarrow(t, name, side, n)
-	opt, err := optim.New(optim.Config{ClipNorm: 5}, net.Params())
+	opt, err := optim.NewOptimizer(optim.OptimizerConfig{ClipNorm: 5}, net.Params())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,14 +29,14 @@ func gaussian(n, d, classes int, seed uint64) (*matrix.Dense, []int64) {
 func benchOptions() map[string]func() Options {
 	return map[string]func() Options{
 		"triplet": func() Options {
-			return Options{Normalize: true, Mine: mine.Config{Negatives: mine.SemiHardNegative}, Loss: loss.Triplet{}}
+			return Options{Normalize: true, Mine: mine.MiningConfig{Negatives: mine.SemiHardNegative}, Loss: loss.Triplet{}}
 		},
 		"margin": func() Options {
-			return Options{Normalize: true, Mine: mine.Config{Negatives: mine.DistanceNegative}, Loss: &loss.Margin{}}
+			return Options{Normalize: true, Mine: mine.MiningConfig{Negatives: mine.DistanceNegative}, Loss: &loss.Margin{}}
 		},
 		"ms": func() Options {
 			return Options{Normalize: true, Loss: loss.MultiSimilarity{},
-				Mine: mine.Config{Positives: mine.MultiSimilarityPositives, Negatives: mine.MultiSimilarityNegatives}}
+				Mine: mine.MiningConfig{Positives: mine.MultiSimilarityPositives, Negatives: mine.MultiSimilarityNegatives}}
 		},
 	}
 }

@@ -11,8 +11,8 @@ import (
 // lossEntry is a loss under its name in configurations, with its customary mining.
 type lossEntry struct {
 	name, alias string
-	positives   mine.Positive
-	negatives   mine.Negative
+	positives   mine.PositivePolicy
+	negatives   mine.NegativePolicy
 	build       func(*section) loss.Loss
 }
 
@@ -168,9 +168,9 @@ func findLoss(name string) (lossEntry, error) {
 // Info describes a loss that configurations can name.
 type Info struct {
 	Name, Alias string
-	Loss        loss.Loss   // with its defaults
-	Keys        []string    // of the loss section, besides those of every loss
-	Mining      mine.Config // the customary mining
+	Loss        loss.Loss         // with its defaults
+	Keys        []string          // of the loss section, besides those of every loss
+	Mining      mine.MiningConfig // the customary mining
 }
 
 // Losses describes all losses, in the order of their introduction.
@@ -181,14 +181,14 @@ func Losses() []Info {
 		l := e.build(s)
 		all = append(all, Info{
 			Name: e.name, Alias: e.alias, Loss: l, Keys: s.asked,
-			Mining: mine.Config{Positives: e.positives, Negatives: e.negatives},
+			Mining: mine.MiningConfig{Positives: e.positives, Negatives: e.negatives},
 		})
 	}
 	return all
 }
 
 // DefaultMining returns the default mining of the named loss.
-func DefaultMining(name string) (mine.Config, error) {
+func DefaultMining(name string) (mine.MiningConfig, error) {
 	e, err := findLoss(name)
-	return mine.Config{Positives: e.positives, Negatives: e.negatives}, err
+	return mine.MiningConfig{Positives: e.positives, Negatives: e.negatives}, err
 }

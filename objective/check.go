@@ -56,7 +56,7 @@ func (o *Options) check(weight float64, traits loss.Traits) error {
 
 // checkMining reports whether a miner makes sense and a loss takes what it
 // chooses.
-func checkMining(traits loss.Traits, c mine.Config) error {
+func checkMining(traits loss.Traits, c mine.MiningConfig) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func checkMining(traits loss.Traits, c mine.Config) error {
 		return fmt.Errorf("this loss is defined for all positives with all negatives, not %s with %s", positives,
 			negatives)
 	}
-	if (traits.AllPairs || traits.Proxies > 0) && (c.PositiveRange != mine.Range{} || c.NegativeRange != mine.Range{}) {
+	if (traits.AllPairs || traits.Proxies > 0) && (c.PositiveRange != mine.DistanceRange{} || c.NegativeRange != mine.DistanceRange{}) {
 		return errors.New("this loss is defined for all positives with all negatives: it takes no positives_from, " +
 			"positives_to, negatives_from or negatives_to")
 	}

@@ -61,11 +61,11 @@ func Example_loop() {
 		Input: nn.Shape{H: 1, W: 1, C: x.Cols}, Width: 32, Dim: 8, Normalize: true,
 	}))
 	net := must(nn.New(spec, nn.Options{Seed: 1}))
-	optimizer := must(optim.New(optim.Config{Rate: 3e-3}, net.Params()))
+	optimizer := must(optim.NewOptimizer(optim.OptimizerConfig{Rate: 3e-3}, net.Params()))
 	sampler := must(data.NewBalanced(labels, data.BalancedConfig{Classes: 4, PerClass: 8, Seed: 1}))
 	obj := must(objective.New(objective.Options{
 		Loss: loss.Triplet{},
-		Mine: mine.Config{Positives: mine.RandomPositive, Negatives: mine.HardNegative},
+		Mine: mine.MiningConfig{Positives: mine.RandomPositive, Negatives: mine.HardNegative},
 	}))
 
 	size := sampler.BatchSize()

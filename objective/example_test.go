@@ -14,7 +14,7 @@ func Example() {
 	obj, err := objective.New(objective.Options{
 		Normalize: true,
 		Loss:      loss.Triplet{Margin: new(0.5)},
-		Mine:      mine.Config{Positives: mine.EasyPositive, Negatives: mine.HardNegative},
+		Mine:      mine.MiningConfig{Positives: mine.EasyPositive, Negatives: mine.HardNegative},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -31,8 +31,8 @@ func fuzzStep(t *testing.T, data []byte, options uint8) {
 	flat := map[string]any{
 		"loss": name, "normalize": options&1 > 0,
 		"reduce":    []string{"mean", "mean-active", "sum"}[options>>1%3],
-		"positives": mine.PositiveNames()[int(data[1])%len(mine.PositiveNames())],
-		"negatives": mine.NegativeNames()[int(data[2])%len(mine.NegativeNames())],
+		"positives": mine.PositivePolicyNames()[int(data[1])%len(mine.PositivePolicyNames())],
+		"negatives": mine.NegativePolicyNames()[int(data[2])%len(mine.NegativePolicyNames())],
 	}
 	if data[1] >= 192 {
 		flat["positives_from"], flat["positives_to"] = 0.2, 1.3

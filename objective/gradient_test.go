@@ -275,8 +275,8 @@ func TestPolicies(t *testing.T) {
 		return traits.AllPairs || traits.Proxies > 0
 	})
 	for _, name := range names {
-		for _, p := range mine.PositiveNames() {
-			for _, n := range mine.NegativeNames() {
+		for _, p := range mine.PositivePolicyNames() {
+			for _, n := range mine.NegativePolicyNames() {
 				if excluding(p, n) {
 					continue
 				}
@@ -321,8 +321,8 @@ func TestPolicies(t *testing.T) {
 // and of some, with finite differences: what is chosen stays, and the loss of it is differentiable.
 func TestPolicyGradients(t *testing.T) {
 	for _, name := range []string{"triplet", "contrastive"} {
-		for _, p := range mine.PositiveNames() {
-			for _, n := range mine.NegativeNames() {
+		for _, p := range mine.PositivePolicyNames() {
+			for _, n := range mine.NegativePolicyNames() {
 				for _, b := range batches()[:3] {
 					if excluding(p, n) {
 						continue

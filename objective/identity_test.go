@@ -341,7 +341,7 @@ func TestAngularWantsSharedNegatives(t *testing.T) {
 		"partition": {SharesLabel([][]int64{{0}, {0}, {1}, {1}}), true},
 	} {
 		obj, err := New(Options{Loss: loss.Angular{},
-			Mine: mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives}, Relate: c.relation})
+			Mine: mine.MiningConfig{Positives: mine.AllPositives, Negatives: mine.AllNegatives}, Relate: c.relation})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -363,7 +363,7 @@ func (counting) Set(s *loss.Set) { s.Terms, s.Value = len(s.Pos), float64(len(s.
 // Under another label, and in the memory, they are no pair.
 func TestOtherViewsArePositives(t *testing.T) {
 	obj, err := New(Options{Loss: counting{}, Memory: 5,
-		Mine: mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives}})
+		Mine: mine.MiningConfig{Positives: mine.AllPositives, Negatives: mine.AllNegatives}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ type Options struct {
 	// through the division. Leave it off if the network already ends in such a
 	// layer.
 	Normalize bool
-	Mine      mine.Config
+	Mine      mine.MiningConfig
 	Loss      loss.Loss // default loss.Triplet{}
 
 	// Classes is the number of classes; labels are then 0..Classes-1. Losses with
@@ -242,7 +242,7 @@ func (o *Objective) run(ctx context.Context, e *matrix.Dense, b Batch, triplets 
 
 // SetMining changes the mining policies of the first loss from the next step
 // on.
-func (o *Objective) SetMining(c mine.Config) error {
+func (o *Objective) SetMining(c mine.MiningConfig) error {
 	t := o.terms[0]
 	if err := checkMining(t.traits, c); err != nil {
 		return err

@@ -256,22 +256,22 @@ func TestMiningMeasuresLikeTheLoss(t *testing.T) {
 func TestFurtherLossesMineAlike(t *testing.T) {
 	for _, tc := range []struct {
 		mine, plus map[string]any
-		want       mine.Config
+		want       mine.MiningConfig
 	}{
 		{nil, map[string]any{"name": "triplet"},
-			mine.Config{Positives: mine.EasyPositive, Negatives: mine.FaceNetNegative}},
+			mine.MiningConfig{Positives: mine.EasyPositive, Negatives: mine.FaceNetNegative}},
 		{nil, map[string]any{"name": "triplet", "negatives": "hard"},
-			mine.Config{Positives: mine.EasyPositive, Negatives: mine.HardNegative}},
+			mine.MiningConfig{Positives: mine.EasyPositive, Negatives: mine.HardNegative}},
 		{map[string]any{"positives": "hard", "negatives": "easy", "fallback": "hard", "nearest": 0.7},
 			map[string]any{"name": "triplet"},
-			mine.Config{Positives: mine.EasyPositive, Negatives: mine.FaceNetNegative, HardFallback: true,
+			mine.MiningConfig{Positives: mine.EasyPositive, Negatives: mine.FaceNetNegative, HardFallback: true,
 				Nearest: new(0.7)}},
 		{map[string]any{"cutoff": 1.2}, map[string]any{"name": "npair", "positives": "easy"},
-			mine.Config{Positives: mine.EasyPositive, Negatives: mine.AllNegatives, Cutoff: new(1.2)}},
+			mine.MiningConfig{Positives: mine.EasyPositive, Negatives: mine.AllNegatives, Cutoff: new(1.2)}},
 		{map[string]any{"positives_from": 0.1, "positives_to": 1, "negatives_from": 0.2, "negatives_to": 1.9},
 			map[string]any{"name": "npair", "negatives_from": 0.4}, // ranges are of the policies
-			mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives,
-				NegativeRange: mine.Range{From: new(0.4)}}},
+			mine.MiningConfig{Positives: mine.AllPositives, Negatives: mine.AllNegatives,
+				NegativeRange: mine.DistanceRange{From: new(0.4)}}},
 	} {
 		before := maps.Clone(tc.plus)
 		o, err := Parse(tc.mine, map[string]any{"name": "contrastive", "plus": []any{tc.plus}})
@@ -293,23 +293,23 @@ func TestNewMistakes(t *testing.T) {
 		"trim of 1":             {Trim: 1},
 		"trim of anchors":       {Trim: 0.1, Loss: loss.NPair{}},
 		"negative memory":       {Memory: -1},
-		"negative max_weight":   {Mine: mine.Config{MaxWeight: new(-1.0)}},
-		"a cutoff of 0":         {Mine: mine.Config{Cutoff: new(0.0)}},
-		"nearest beyond cutoff": {Mine: mine.Config{Nearest: new(1.41)}},
-		"nearest is NaN":        {Mine: mine.Config{Nearest: new(math.NaN())}},
-		"negative epsilon":      {Mine: mine.Config{Epsilon: new(-0.1)}},
-		"range of all pairs": {Loss: loss.Lifted{}, Mine: mine.Config{Positives: mine.AllPositives,
-			Negatives: mine.AllNegatives, PositiveRange: mine.Range{To: new(1.0)}}},
-		"range that ends before it begins": {Mine: mine.Config{NegativeRange: mine.Range{From: new(1.0),
+		"negative max_weight":   {Mine: mine.MiningConfig{MaxWeight: new(-1.0)}},
+		"a cutoff of 0":         {Mine: mine.MiningConfig{Cutoff: new(0.0)}},
+		"nearest beyond cutoff": {Mine: mine.MiningConfig{Nearest: new(1.41)}},
+		"nearest is NaN":        {Mine: mine.MiningConfig{Nearest: new(math.NaN())}},
+		"negative epsilon":      {Mine: mine.MiningConfig{Epsilon: new(-0.1)}},
+		"range of all pairs": {Loss: loss.Lifted{}, Mine: mine.MiningConfig{Positives: mine.AllPositives,
+			Negatives: mine.AllNegatives, PositiveRange: mine.DistanceRange{To: new(1.0)}}},
+		"range that ends before it begins": {Mine: mine.MiningConfig{NegativeRange: mine.DistanceRange{From: new(1.0),
 			To: new(0.9)}}},
-		"semi-hard on both sides": {Mine: mine.Config{Positives: mine.SemiHardPositive,
+		"semi-hard on both sides": {Mine: mine.MiningConfig{Positives: mine.SemiHardPositive,
 			Negatives: mine.SemiHardNegative}},
-		"infinite margin":    {Mine: mine.Config{Margin: new(math.Inf(1))}},
+		"infinite margin":    {Mine: mine.MiningConfig{Margin: new(math.Inf(1))}},
 		"negative l2":        {L2: -1},
 		"negative weight":    {Plus: []Weighted{{-1, Options{}}}},
 		"proxies and memory": {Memory: 4, Loss: &loss.ProxyNCA{}, Classes: 2, Dim: 2},
 		"proxies of no classes": {Loss: &loss.ProxyNCA{},
-			Mine: mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives}},
+			Mine: mine.MiningConfig{Positives: mine.AllPositives, Negatives: mine.AllNegatives}},
 		"angular on one":     {Loss: loss.Angular{}},
 		"sum of sums":        {Plus: []Weighted{{1, Options{Plus: []Weighted{{}}}}}},
 		"a bad further loss": {Plus: []Weighted{{1, Options{Trim: 2}}}},
@@ -329,7 +329,7 @@ func TestNewMistakes(t *testing.T) {
 		!strings.Contains(err.Error(), "sample 1 has label 3") {
 		t.Errorf("a label without a class: %v", err)
 	}
-	if err := obj.SetMining(mine.Config{}); err == nil {
+	if err := obj.SetMining(mine.MiningConfig{}); err == nil {
 		t.Error("proxies took mined tuples")
 	}
 }

@@ -170,8 +170,8 @@ func TestProperties(t *testing.T) {
 
 func TestPolicyProperties(t *testing.T) {
 	start := ordinary()
-	for _, p := range mine.PositiveNames() {
-		for _, n := range mine.NegativeNames() {
+	for _, p := range mine.PositivePolicyNames() {
+		for _, n := range mine.NegativePolicyNames() {
 			dp, ok := drawnPositives[p]
 			dn, ok2 := drawnNegatives[n]
 			if !ok || !ok2 {

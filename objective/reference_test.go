@@ -634,7 +634,7 @@ func variance(a, b []float64) float64 {
 
 // choose fills in what a miner chooses on the batch in a step. Samples of equal
 // ids are no pair, unless the loss compares views.
-func (r *reference) choose(e *matrix.Dense, ids []int64, cfg mine.Config, l loss.Loss, step uint64) {
+func (r *reference) choose(e *matrix.Dense, ids []int64, cfg mine.MiningConfig, l loss.Loss, step uint64) {
 	_, tuples := l.(loss.Tuples)
 	sets, traits := !tuples, l.Traits()
 	var rows, less pair.Rows
@@ -662,9 +662,9 @@ func (r *reference) choose(e *matrix.Dense, ids []int64, cfg mine.Config, l loss
 		return pair.Negative
 	})
 	t.Load(0, e.Rows)
-	m := mine.New(cfg)
+	m := mine.newMiner(cfg)
 	m.Begin(t, step)
-	var s mine.Scratch
+	var s mine.minerScratch
 	r.pos, r.neg = make([][]int, e.Rows), make([][]int, e.Rows)
 	for i := range e.Rows {
 		sel := m.Mine(i, &s)

@@ -57,7 +57,7 @@ func drawOptions(name string, rng *rand.Rand) map[string]any {
 	}
 	try("distance", []string{"euclidean", "squared"}[rng.IntN(2)])
 	try("reduce", []string{"mean", "mean-active", "sum"}[rng.IntN(3)])
-	if p, n := mine.PositiveNames(), mine.NegativeNames(); rng.IntN(3) == 0 {
+	if p, n := mine.PositivePolicyNames(), mine.NegativePolicyNames(); rng.IntN(3) == 0 {
 		p, n := p[rng.IntN(len(p))], n[rng.IntN(len(n))]
 		if _, err := objectiveFor(name, map[string]any{"positives": p, "negatives": n}); err == nil {
 			set["positives"], set["negatives"] = p, n

@@ -283,7 +283,7 @@ func dedupeNegatives(sel *mine.Selection) {
 
 // scratch is the memory of one goroutine.
 type scratch struct {
-	mine  mine.Scratch
+	mine  mine.minerScratch
 	given mine.Selection
 	kept  mine.Selection
 	set   loss.Set

@@ -19,7 +19,7 @@ const MatrixRows = 4096
 type term struct {
 	comparison
 	passes
-	miner           *mine.Miner
+	miner           *mine.miner
 	maxSimilarities int // similarities held at a time
 	weights         pair.Weights
 	x, grad         matrix.Dense   // the loss's part of the batch and of the gradient
@@ -50,7 +50,7 @@ func newTerm(w Weighted) (*term, error) {
 		return nil, err
 	}
 	t := &term{comparison: comparison{termConfig: termConfig{o, w.Weight, o.Loss, traits, params}},
-		miner:           mine.New(o.Mine),
+		miner:           mine.newMiner(o.Mine),
 		maxSimilarities: MatrixRows * MatrixRows}
 	t.memory.size = o.Memory
 	t.weights.Keep = traits.CrossRows

@@ -477,7 +477,7 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 				}
 				if n != "all" {
 					o.Mine.Negatives = 0
-					o.Mine.Negatives, _ = mine.ParseNegative(n)
+					o.Mine.Negatives, _ = mine.ParseNegativePolicy(n)
 				}
 				o.Classes, o.Dim = 13, 20
 				obj, err := New(o)

@@ -197,7 +197,7 @@ func TestRates(t *testing.T) {
 			}
 			p.Grad[0] = 1
 			before, ours := w.Value[0], p.Value[0]
-			var s optim.Stats = o.Step()
+			var s optim.GradientStats = o.Step()
 			rates = append(rates, s.Rate)
 			if i == 0 {
 				net, own = before-w.Value[0], ours-p.Value[0]

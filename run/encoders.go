@@ -139,7 +139,7 @@ func (o *datasetStage) scoreEncoder(ctx context.Context, name string, part **dat
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := searchGallery(ctx, rank.Normalized(x.X), x.FineLabels(), nil, x.FineLabels(), rank.Euclidean)
+	found, _, err := searchGallery(ctx, rank.NormalizeRows(x.X), x.FineLabels(), nil, x.FineLabels(), rank.Euclidean)
 	if err != nil {
 		return nil, err
 	}

@@ -175,7 +175,7 @@ func (s *scoredSet) score(ctx context.Context, net train.Network, cfg *Config, m
 			gallery = &eval.Set{X: g.X, Labels: g.Labels[c : c+1]}
 		}
 		rep, err := eval.Evaluate(ctx, one, gallery, eval.Config{
-			Metrics: wanted, Columns: names[c : c+1], Distance: distance, Self: s.selfRows(),
+			Metrics: wanted, Columns: names[c : c+1], Distance: distance, SelfRows: s.selfRows(),
 			Clustering: eval.ClusteringOptions{Seed: cfg.Train.Seed},
 		})
 		if err != nil {
@@ -332,7 +332,7 @@ func (s *scoredSet) checkLabels(cfg *Config, metrics map[string][]eval.Metric) e
 			others--
 		}
 		if err := eval.Check(query[c:c+1], g,
-			eval.Config{Metrics: metrics[name], Columns: names[c : c+1], Self: self}); err != nil {
+			eval.Config{Metrics: metrics[name], Columns: names[c : c+1], SelfRows: self}); err != nil {
 			errs = append(errs, err)
 			continue
 		}

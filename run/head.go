@@ -322,7 +322,7 @@ func (t *trainingStage) choosePolicies(ctx context.Context, judged bool) error {
 
 // choosePositives decides the policy for positives by features, and notes the reason for the user.
 func (t *trainingStage) choosePositives(ctx context.Context) error {
-	k, err := discover.Judge(ctx, rank.Normalized(t.initialFeatures.x), t.initialFeatures.labels,
+	k, err := discover.Judge(ctx, rank.NormalizeRows(t.initialFeatures.x), t.initialFeatures.labels,
 		discover.Options{Seed: t.cfg.Train.Seed})
 	if err != nil {
 		return fmt.Errorf("looking for sub-classes: %w", err)
@@ -330,17 +330,17 @@ func (t *trainingStage) choosePositives(ctx context.Context) error {
 	o := &t.lossOptions
 	why := "labels have no sub-classes"
 	switch {
-	case k.Coarse():
+	case k.HasCoarseLabels():
 		o.Mine.Positives = mine.EasyPositive
 		why = "labels are coarse, and easy positives keep their sub-classes apart"
-	case k.Half():
+	case k.IsHalfDivided():
 		t.unclearGroups = true
 		why = "with so few labels, bursts cannot be told from sub-classes; set mine.positives=easy if labels are " +
 			"made of unrelated sub-classes, from which other positives learn nothing"
-	case k.Several > 0:
+	case k.NumDivided > 0:
 		why = "most labels have no sub-classes"
 	}
-	if !k.Coarse() && o.Mine.Positives == mine.EasyPositive {
+	if !k.HasCoarseLabels() && o.Mine.Positives == mine.EasyPositive {
 		o.Mine.Positives = mine.RandomPositive
 	}
 	t.addNote("mine.positives is %v: by the pretrained features, %v: %s", o.Mine.Positives, k, why)

@@ -19,7 +19,7 @@ import (
 // The names that train.optimizer, train.schedule and eval.distance take.
 var (
 	optimizers = []string{string(optim.Adam), string(optim.AdamW), string(optim.SGD)}
-	schedules  = []string{string(optim.Constant), string(optim.StepDown), string(optim.Cosine)}
+	schedules  = []string{string(optim.ConstantRate), string(optim.StepDown), string(optim.CosineRate)}
 	distances  = []string{rank.Euclidean.String(), rank.Cosine.String()}
 )
 
@@ -81,11 +81,11 @@ var sampleKeys = []key{
 var objectiveKeys = []key{
 	{
 		Name: "mine.positives", Help: "policy that chooses the positives of an anchor; see docs/policies",
-		Values: mine.PositiveNames(), UseRecorded: alwaysRecorded,
+		Values: mine.PositivePolicyNames(), UseRecorded: alwaysRecorded,
 	},
 	{
 		Name: "mine.negatives", Help: "policy that chooses the negatives of an anchor; see docs/policies",
-		Values: mine.NegativeNames(), UseRecorded: alwaysRecorded,
+		Values: mine.NegativePolicyNames(), UseRecorded: alwaysRecorded,
 	},
 	{
 		Name: "loss.name", Help: "the loss", Values: objective.LossNames(), UseRecorded: alwaysRecorded,

@@ -92,8 +92,8 @@ func idleReason(s *train.Totals, o *objective.Options) string {
 	case s.Tuples == 0 && s.NoPositive >= s.Samples:
 		cause = "no sample had a positive in its batch: draw more samples of a class (sample.per_class), or use " +
 			"coarser labels (data.label)"
-	case s.Tuples == 0 && s.NoCandidate > 0 && (o.Mine.PositiveRange != mine.Range{} ||
-		o.Mine.NegativeRange != mine.Range{}):
+	case s.Tuples == 0 && s.NoCandidate > 0 && (o.Mine.PositiveRange != mine.DistanceRange{} ||
+		o.Mine.NegativeRange != mine.DistanceRange{}):
 		cause = fmt.Sprintf("%d times no candidate was within the range of distances: widen mine.positives_from and "+
 			"positives_to, or mine.negatives_from and negatives_to", s.NoCandidate)
 	case s.Tuples == 0 && s.NoCandidate > 0 && positives == mine.SemiHardPositive.String():

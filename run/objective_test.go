@@ -275,7 +275,7 @@ func TestLoaderConfig(t *testing.T) {
 }
 
 func TestIdleCauses(t *testing.T) {
-	triplet := objective.Options{Mine: mine.Config{Negatives: mine.SemiHardNegative}}
+	triplet := objective.Options{Mine: mine.MiningConfig{Negatives: mine.SemiHardNegative}}
 	for _, c := range []struct {
 		s    train.Totals
 		o    objective.Options
@@ -288,10 +288,10 @@ func TestIdleCauses(t *testing.T) {
 		{train.Totals{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90}, triplet,
 			"mine.negatives=semihard accepted no negative"},
 		{train.Totals{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90},
-			objective.Options{Mine: mine.Config{Positives: mine.SemiHardPositive, Negatives: mine.HardNegative}},
+			objective.Options{Mine: mine.MiningConfig{Positives: mine.SemiHardPositive, Negatives: mine.HardNegative}},
 			"mine.positives=semihard found no positive nearer than the negative for any of 90 samples"},
 		{train.Totals{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90},
-			objective.Options{Mine: mine.Config{NegativeRange: mine.Range{From: new(3.0)}}},
+			objective.Options{Mine: mine.MiningConfig{NegativeRange: mine.DistanceRange{From: new(3.0)}}},
 			"90 times no candidate was within the range of distances: widen mine.positives_from"},
 		{train.Totals{Steps: 3, Samples: 96, NoPositive: 40, NoNegative: 56}, triplet, "but never both"},
 		{train.Totals{Steps: 3, Samples: 96, NoPositive: 90, Tuples: 6}, triplet, "90 of 96 samples had no positive"},

@@ -89,5 +89,5 @@ func (t *trainingStage) computeStartEmbeddings() (*dense.Dense, error) {
 		}
 		x = tail.Infer(x.Data[:x.Rows*x.Cols], x.Rows)
 	}
-	return rank.Normalized(x), nil
+	return rank.NormalizeRows(x), nil
 }

@@ -189,7 +189,7 @@ func (m *Model) measure(ctx context.Context, s *scoredSet, to *Measurement, opt 
 	}
 	rep, err := eval.Evaluate(ctx, set, gallery, eval.Config{
 		Metrics: []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MAPAtR}},
-		Columns: []string{fineColumn}, Distance: distance, Self: s.selfRows()})
+		Columns: []string{fineColumn}, Distance: distance, SelfRows: s.selfRows()})
 	if err != nil {
 		return fmt.Errorf("evaluating the test samples: %w", err)
 	}

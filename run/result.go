@@ -295,7 +295,7 @@ func (t *trainer) compareWithUntrained(r *train.Result) string {
 // has. The last epoch is usually the best one then.
 func (t *trainer) hasDefaultLength() bool {
 	c := &t.cfg.Train
-	return c.Schedule == string(optim.Cosine) && c.Epochs >= t.defaultEpochs()
+	return c.Schedule == string(optim.CosineRate) && c.Epochs >= t.defaultEpochs()
 }
 
 // highestValue returns the highest value of a metric over the epochs.

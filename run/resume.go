@@ -59,7 +59,7 @@ func (t *trainer) resume() (*train.Checkpoint, error) {
 // than before.
 func (t *trainer) noteRateChange(o train.Origin) error {
 	c := &t.cfg.Train
-	if c.Schedule != string(optim.Cosine) {
+	if c.Schedule != string(optim.CosineRate) {
 		return nil
 	}
 	was, err := Parse(configFile, []byte(o.Settings))

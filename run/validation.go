@@ -136,7 +136,7 @@ func (s *scoredSet) searchOutcomes(ctx context.Context, distance rank.Distance) 
 // the nearest items.
 func searchGallery(ctx context.Context, x *matrix.Dense, labels []int64, gallery *matrix.Dense, others []int64,
 	distance rank.Distance) ([]outcome, *rank.Neighbours, error) {
-	near, err := rank.Nearest(ctx, x, gallery, 1, rank.Options{Distance: distance})
+	near, err := rank.Nearest(ctx, x, gallery, 1, rank.RankOptions{Distance: distance})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -180,7 +180,7 @@ func searchWithDistractors(ctx context.Context, x *matrix.Dense, labels []int64,
 		}
 	}
 	k := min(most+1, d.Rows)
-	far, err := rank.Nearest(ctx, x, d, k, rank.Options{Distance: distance})
+	far, err := rank.Nearest(ctx, x, d, k, rank.RankOptions{Distance: distance})
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +261,7 @@ func newMargins(x *matrix.Dense, labels []int64, distance rank.Distance) *margin
 // similarityRows returns rows whose dot products are the similarities; for distances it returns x.
 func (m *margins) similarityRows(x *matrix.Dense) *matrix.Dense {
 	if m.distance == rank.Cosine {
-		return rank.Normalized(x)
+		return rank.NormalizeRows(x)
 	}
 	return x
 }

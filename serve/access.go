@@ -11,21 +11,21 @@ import (
 // anyOrigin means the pages of every site.
 const anyOrigin = "*"
 
-// identify returns the name of the request's key, "" if no key is needed and none was sent. It
+// authenticate returns the name of the request's key, "" if no key is needed and none was sent. It
 // checks a key that was sent even if no key is needed.
-func (s *Server) identify(r *http.Request, rt route) (name string, err error) {
-	v := visitOf(r)
+func (s *Server) authenticate(r *http.Request, rt route) (name string, err error) {
+	v := requestInfoOf(r)
 	if s.opt.Keys == nil && !s.opt.ReadOnly {
-		v.right = Write
+		v.permission = Write
 	}
-	if rt.right == Write && s.opt.ReadOnly {
-		return "", forbidden.is("Start the server without its read-only option.", "this server is read-only")
+	if rt.permission == Write && s.opt.ReadOnly {
+		return "", forbidden.newProblem("Start the server without its read-only option.", "this server is read-only")
 	}
 	if s.opt.Keys == nil {
 		// Without keys, any page that is open in the browser of an authorised user could
 		// make that browser write.
 		if err := s.crossOrigin.Check(r); err != nil && !slices.Contains(s.opt.Origins, anyOrigin) {
-			return "", forbidden.is("Start the server with the page's origin among those allowed.",
+			return "", forbidden.newProblem("Start the server with the page's origin among those allowed.",
 				"a page of another site sent this")
 		}
 		return "", nil
@@ -36,48 +36,48 @@ func (s *Server) identify(r *http.Request, rt route) (name string, err error) {
 	header := r.Header.Get("Authorization")
 	scheme, key, _ := strings.Cut(header, " ")
 	if header == "" || !strings.EqualFold(scheme, "Bearer") {
-		return "", unauthorized.is("Send the header: Authorization: Bearer KEY.", "the request has no key")
+		return "", unauthorized.newProblem("Send the header: Authorization: Bearer KEY.", "the request has no key")
 	}
 	name, right, ok := s.opt.Keys.find(strings.TrimSpace(key))
 	if !ok {
-		return "", unauthorized.is("Ask the server's owner for a key; 'kindred serve key' makes one.",
+		return "", unauthorized.newProblem("Ask the server's owner for a key; 'kindred serve key' makes one.",
 			"the key is not known")
 	}
 	if !s.opt.ReadOnly {
-		v.right = right
+		v.permission = right
 	}
-	if right < rt.right {
-		return name, forbidden.is("Use a key with the right to write.", "the key %s has only the right to read", name)
+	if right < rt.permission {
+		return name, forbidden.newProblem("Use a key with the right to write.", "the key %s has only the right to read", name)
 	}
 	return name, nil
 }
 
-// admitOrigin answers the preflight requests of browsers for pages of other sites. It
+// checkOrigin answers the preflight requests of browsers for pages of other sites. It
 // refuses requests for another host if the server is local.
-func (s *Server) admitOrigin(w http.ResponseWriter, r *http.Request) error {
-	if s.opt.Local && !loopbackHost(r.Host) {
-		return wrongHost.is("Use the address that the server was started with.", "the request names another host")
+func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request) error {
+	if s.opt.Local && !isLoopbackHost(r.Host) {
+		return wrongHost.newProblem("Use the address that the server was started with.", "the request names another host")
 	}
 	if len(s.opt.Origins) == 0 {
 		return nil
 	}
 	h := w.Header()
 	h.Add("Vary", "Origin")
-	if origin := r.Header.Get("Origin"); origin != "" && s.allowed(origin) {
+	if origin := r.Header.Get("Origin"); origin != "" && s.isAllowedOrigin(origin) {
 		h.Set("Access-Control-Allow-Origin", origin)
 		h.Set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, ETag")
 	}
 	return nil
 }
 
-func (s *Server) allowed(origin string) bool {
+func (s *Server) isAllowedOrigin(origin string) bool {
 	return slices.Contains(s.opt.Origins, anyOrigin) || slices.Contains(s.opt.Origins, origin)
 }
 
 // preflight answers a browser that asks whether a page may send a request.
 func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
-	if !s.allowed(r.Header.Get("Origin")) {
-		s.fail(w, r, forbidden.is("Start the server with the page's origin among those allowed.",
+	if !s.isAllowedOrigin(r.Header.Get("Origin")) {
+		s.writeError(w, r, forbidden.newProblem("Start the server with the page's origin among those allowed.",
 			"pages of this origin may not call the server"))
 		return
 	}
@@ -88,8 +88,8 @@ func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// loopbackHost reports whether a Host header is a loopback name of this machine.
-func loopbackHost(host string) bool {
+// isLoopbackHost reports whether a Host header is a loopback name of this machine.
+func isLoopbackHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h

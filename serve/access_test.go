@@ -47,7 +47,7 @@ func TestKeys(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		keys.looked = time.Time{} // as if a second had gone by
+		keys.lastLook = time.Time{} // as if a second had gone by
 	}
 	change(line)
 	if _, _, ok := keys.find(other); !ok {
@@ -87,7 +87,7 @@ func TestKeys(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	keys.looked = time.Time{}
+	keys.lastLook = time.Time{}
 	if _, _, ok := keys.find(third); ok {
 		t.Error("a key is known without its file")
 	}
@@ -152,39 +152,39 @@ func TestLoopbackHosts(t *testing.T) {
 		"[::1]":      true, "LOCALHOST.": true, "a.localhost:1": true, "kindred.example": false,
 		"127.0.0.1.evil.example": false,
 		"":                       false, "0.0.0.0": false, "192.168.1.1:7700": false, "localhost.evil": false} {
-		if have := loopbackHost(host); have != want {
+		if have := isLoopbackHost(host); have != want {
 			t.Errorf("%q: %v", host, have)
 		}
 	}
 }
 
 func TestRate(t *testing.T) {
-	b := newBuckets(10, 2)
+	b := newRateLimiter(10, 2)
 	now := time.Now()
 	for i, want := range []bool{true, true, false} {
-		if wait := b.take("a", now); (wait == 0) != want {
+		if wait := b.takeToken("a", now); (wait == 0) != want {
 			t.Errorf("request %d waits %s", i, wait)
 		}
 	}
-	if b.take("b", now) != 0 {
+	if b.takeToken("b", now) != 0 {
 		t.Error("one sender's requests count for another")
 	}
-	if b.take("a", now.Add(100*time.Millisecond)) != 0 {
+	if b.takeToken("a", now.Add(100*time.Millisecond)) != 0 {
 		t.Error("no token after a tenth of a second")
 	}
 	for i := range 3 * maxBuckets {
-		b.take(fmt.Sprint(i), now)
+		b.takeToken(fmt.Sprint(i), now)
 	}
-	if len(b.of) > maxBuckets {
-		t.Errorf("%d buckets", len(b.of))
+	if len(b.bySender) > maxBuckets {
+		t.Errorf("%d buckets", len(b.bySender))
 	}
-	b.take("late", now.Add(time.Hour))
-	if len(b.of) > 10 {
-		t.Errorf("%d buckets an hour later", len(b.of))
+	b.takeToken("late", now.Add(time.Hour))
+	if len(b.bySender) > 10 {
+		t.Errorf("%d buckets an hour later", len(b.bySender))
 	}
 	for remote, want := range map[string]string{"1.2.3.4:5": "1.2.3.4", "[::ffff:1.2.3.4]:5": "1.2.3.4",
 		"[2001:db8:1:2:3:4:5:6]:7": "2001:db8:1:2::/64", "pipe": "pipe"} {
-		if have := sender(remote); have != want {
+		if have := senderOf(remote); have != want {
 			t.Errorf("%s is counted as %s, want %s", remote, have, want)
 		}
 	}
@@ -219,7 +219,7 @@ func certificate(t *testing.T, cert, key string, serial int64) {
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	if _, err := TLS(cert, key, nil); err == nil {
+	if _, err := LoadTLS(cert, key, nil); err == nil {
 		t.Error("no file, and no error")
 	}
 	certificate(t, cert, key, 1)
@@ -242,7 +242,7 @@ func TestTLS(t *testing.T) {
 	if err := os.WriteFile(cert, []byte("damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(lookAgain + 100*time.Millisecond)
+	time.Sleep(watchInterval + 100*time.Millisecond)
 	if n := serial(); n != 2 {
 		t.Errorf("certificate %d after a damaged file", n)
 	}

@@ -5,50 +5,50 @@ import (
 	"time"
 )
 
-// account is the memory that bodies and pictures of all requests share. A request that does
+// memoryBudget is the memory that bodies and pictures of all requests share. A request that does
 // not fit is refused at once: requests that wait while they hold a part would block each
 // other.
-type account struct {
+type memoryBudget struct {
 	mu          sync.Mutex
 	used, limit int64
 }
 
 // take takes n bytes for something, besides those that the request has taken, or returns
 // the reason why not.
-func (a *account) take(n, taken int64, what string) error {
+func (a *memoryBudget) take(n, taken int64, what string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if n > a.limit-taken {
-		return tooLarge.is("Send something smaller, or start the server with more memory for requests.",
+		return tooLarge.newProblem("Send something smaller, or start the server with more memory for requests.",
 			"%s needs %d bytes, but all requests together may use %d", what, n+taken, a.limit)
 	}
 	if n > a.limit-a.used {
-		return overloaded.is("Try again in a moment.", "other requests use the memory that %s needs", what).
-			after(time.Second)
+		return overloaded.newProblem("Try again in a moment.", "other requests use the memory that %s needs", what).
+			withRetry(time.Second)
 	}
 	a.used += n
 	return nil
 }
 
-func (a *account) give(n int64) {
+func (a *memoryBudget) give(n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.used -= n
 }
 
-func (a *account) inUse() int64 {
+func (a *memoryBudget) bytesInUse() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.used
 }
 
-// loan is the memory that one request has taken.
-type loan struct {
-	from *account
+// memoryLoan is the memory that one request has taken.
+type memoryLoan struct {
+	from *memoryBudget
 	n    int64
 }
 
-func (l *loan) take(n int64, what string) error {
+func (l *memoryLoan) take(n int64, what string) error {
 	if err := l.from.take(n, l.n, what); err != nil {
 		return err
 	}
@@ -57,12 +57,12 @@ func (l *loan) take(n int64, what string) error {
 }
 
 // give returns a part before the end of the request.
-func (l *loan) give(n int64) {
+func (l *memoryLoan) give(n int64) {
 	l.from.give(n)
 	l.n -= n
 }
 
-func (l *loan) end() {
+func (l *memoryLoan) end() {
 	l.from.give(l.n)
 	l.n = 0
 }

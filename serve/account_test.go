@@ -11,20 +11,20 @@ import (
 // Requests share memory to the last byte. One that could never have what it needs is told
 // so; one that could, later, to come back.
 func TestAccount(t *testing.T) {
-	all := &account{limit: 100}
-	a, b := &loan{from: all}, &loan{from: all}
-	refused := func(l *loan, n int64, as kind, text string) {
+	all := &memoryBudget{limit: 100}
+	a, b := &memoryLoan{from: all}, &memoryLoan{from: all}
+	refused := func(l *memoryLoan, n int64, as problemKind, text string) {
 		t.Helper()
 		var p *problem
-		if err := l.take(n, "a picture"); !errors.As(err, &p) || p.kind != as || !strings.Contains(p.detail, text) ||
+		if err := l.take(n, "a picture"); !errors.As(err, &p) || p.problemKind != as || !strings.Contains(p.detail, text) ||
 			(p.retry == time.Second) != (as == overloaded) {
 			t.Errorf("%d bytes: %v, want %s", n, err, text)
 		}
 	}
-	taken := func(l *loan, n, inUse int64) {
+	taken := func(l *memoryLoan, n, inUse int64) {
 		t.Helper()
-		if err := l.take(n, "a picture"); err != nil || all.inUse() != inUse {
-			t.Errorf("%d bytes: %v, %d in use of %d", n, err, all.inUse(), inUse)
+		if err := l.take(n, "a picture"); err != nil || all.bytesInUse() != inUse {
+			t.Errorf("%d bytes: %v, %d in use of %d", n, err, all.bytesInUse(), inUse)
 		}
 	}
 	refused(a, 101, tooLarge, "a picture needs 101 bytes, but all requests together may use 100")
@@ -36,14 +36,14 @@ func TestAccount(t *testing.T) {
 	b.give(30)
 	taken(a, 30, 100)
 	a.end()
-	if all.inUse() != 10 || a.n != 0 {
-		t.Errorf("%d in use", all.inUse())
+	if all.bytesInUse() != 10 || a.n != 0 {
+		t.Errorf("%d in use", all.bytesInUse())
 	}
 	taken(a, 90, 100)
 	a.end()
 	b.end()
-	if b.end(); all.inUse() != 0 { // nothing twice
-		t.Errorf("%d in use in the end", all.inUse())
+	if b.end(); all.bytesInUse() != 0 { // nothing twice
+		t.Errorf("%d in use in the end", all.bytesInUse())
 	}
 }
 
@@ -52,59 +52,59 @@ func TestDue(t *testing.T) {
 	start := time.Unix(1000, 0)
 	for n, want := range map[int64]time.Duration{0: 5 * time.Second, 2048: 5500 * time.Millisecond,
 		40 << 10: 15 * time.Second, 100 << 10: 20 * time.Second} {
-		if got := due(start, n, 20*time.Second).Sub(start); got != want {
+		if got := bodyDeadline(start, n, 20*time.Second).Sub(start); got != want {
 			t.Errorf("%d bytes are due after %v, want %v", n, got, want)
 		}
 	}
-	if got := due(start, 0, time.Second).Sub(start); got != time.Second {
+	if got := bodyDeadline(start, 0, time.Second).Sub(start); got != time.Second {
 		t.Errorf("due after %v of one second", got)
 	}
 }
 
 // Waiting for a token costs none: who is early twice waits no longer.
 func TestEarly(t *testing.T) {
-	b := newBuckets(2, 1)
+	b := newRateLimiter(2, 1)
 	now := time.Unix(1000, 0)
-	if b.take("a", now) != 0 {
+	if b.takeToken("a", now) != 0 {
 		t.Error("the first one waits")
 	}
 	for range 3 {
-		if wait := b.take("a", now.Add(100*time.Millisecond)); wait != 400*time.Millisecond {
+		if wait := b.takeToken("a", now.Add(100*time.Millisecond)); wait != 400*time.Millisecond {
 			t.Errorf("who is early waits %v", wait)
 		}
 	}
-	if wait := b.take("a", now.Add(500*time.Millisecond)); wait != 0 {
+	if wait := b.takeToken("a", now.Add(500*time.Millisecond)); wait != 0 {
 		t.Errorf("waits %v when it is due", wait)
 	}
-	free := newBuckets(-1, 1)
+	free := newRateLimiter(-1, 1)
 	for range 5 {
-		if wait := free.take("a", now); wait != 0 {
+		if wait := free.takeToken("a", now); wait != 0 {
 			t.Errorf("waits %v without a limit", wait)
 		}
 	}
-	none := newBuckets(0, 1)
-	if none.take("a", now) != 0 || none.take("a", now.Add(time.Hour)) == 0 {
+	none := newRateLimiter(0, 1)
+	if none.takeToken("a", now) != 0 || none.takeToken("a", now.Add(time.Hour)) == 0 {
 		t.Error("a rate of 0 gives tokens")
 	}
 }
 
 // Buckets that are full are forgotten once a second, others are not.
 func TestSweep(t *testing.T) {
-	b := newBuckets(1, 2)
+	b := newRateLimiter(1, 2)
 	now := time.Unix(1000, 0)
-	b.take("busy", now)
-	b.take("busy", now)
-	b.take("calm", now)
-	b.sweep(now.Add(1500 * time.Millisecond))
-	if b.of["busy"] == nil || b.of["calm"] != nil {
-		t.Errorf("%d buckets: of the busy one %v", len(b.of), b.of["busy"])
+	b.takeToken("busy", now)
+	b.takeToken("busy", now)
+	b.takeToken("calm", now)
+	b.removeFull(now.Add(1500 * time.Millisecond))
+	if b.bySender["busy"] == nil || b.bySender["calm"] != nil {
+		t.Errorf("%d buckets: of the busy one %v", len(b.bySender), b.bySender["busy"])
 	}
-	b.sweep(now.Add(2499 * time.Millisecond))
-	if b.of["busy"] == nil {
+	b.removeFull(now.Add(2499 * time.Millisecond))
+	if b.bySender["busy"] == nil {
 		t.Error("swept twice within a second")
 	}
-	if b.sweep(now.Add(2500 * time.Millisecond)); len(b.of) != 0 {
-		t.Errorf("%d buckets", len(b.of))
+	if b.removeFull(now.Add(2500 * time.Millisecond)); len(b.bySender) != 0 {
+		t.Errorf("%d buckets", len(b.bySender))
 	}
 }
 
@@ -113,18 +113,18 @@ type address string
 func (address) Network() string  { return "unix" }
 func (a address) String() string { return string(a) }
 
-type listening struct {
+type listenerAt struct {
 	net.Listener
 	at net.Addr
 }
 
-func (l listening) Addr() net.Addr { return l.at }
+func (l listenerAt) Addr() net.Addr { return l.at }
 
 func TestIsLoopback(t *testing.T) {
 	for at, want := range map[net.Addr]bool{&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}: true,
 		&net.TCPAddr{IP: net.IPv6loopback}: true, &net.TCPAddr{IP: net.IPv4zero}: false,
 		&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}: false, address("/run/kindred"): false} {
-		if got := IsLoopback(listening{at: at}); got != want {
+		if got := IsLoopback(listenerAt{at: at}); got != want {
 			t.Errorf("%v is a loopback: %v", at, got)
 		}
 	}

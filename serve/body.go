@@ -23,30 +23,30 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// received is the complete body of a request, and the memory that it may use.
-type received struct {
+// requestBody is the complete body of a request, and the memory that it may use.
+type requestBody struct {
 	body    []byte
-	loan    *loan
+	loan    *memoryLoan
 	release []func() // called when the request has been answered
 }
 
 type bodyKey struct{}
 
-func receivedOf(r *http.Request) *received {
-	v, _ := r.Context().Value(bodyKey{}).(*received)
+func bodyOf(r *http.Request) *requestBody {
+	v, _ := r.Context().Value(bodyKey{}).(*requestBody)
 	return v
 }
 
 // A body must arrive at the rate slowest, in bytes per second, after a head start for the connection.
 const (
-	headStart = 5 * time.Second
-	slowest   = 4 << 10
+	bodyHeadStart = 5 * time.Second
+	minBodyRate   = 4 << 10
 )
 
-// due returns the time by which a body that has delivered n bytes since start must deliver more: it must
+// bodyDeadline returns the time by which a body that has delivered n bytes since start must deliver more: it must
 // keep the least rate and end within all.
-func due(start time.Time, n int64, all time.Duration) time.Time {
-	rate := headStart + time.Duration(float64(n)/slowest*float64(time.Second))
+func bodyDeadline(start time.Time, n int64, all time.Duration) time.Time {
+	rate := bodyHeadStart + time.Duration(float64(n)/minBodyRate*float64(time.Second))
 	return start.Add(min(rate, all))
 }
 
@@ -56,7 +56,7 @@ const bodyStep = 64 << 10
 // readBody reads the body of a request that may have one, within Limits.Body and
 // Limits.Time, and no slower than due allows. Memory is taken as bytes arrive, whatever
 // length the header announces.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]byte, error) {
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *memoryLoan) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}
@@ -64,10 +64,10 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 	// be closed.
 	w.Header().Set("Connection", "close")
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return nil, badType.is("Send it without a Content-Encoding.", "the Content-Encoding %q is not "+
+		return nil, badType.newProblem("Send it without a Content-Encoding.", "the Content-Encoding %q is not "+
 			"supported", escape.ClipTo(e, 32))
 	}
-	tooLong := tooLarge.is("Send less at once, or start the server with a larger limit on bodies.",
+	tooLong := tooLarge.newProblem("Send less at once, or start the server with a larger limit on bodies.",
 		"the body is longer than %d bytes, which is the limit", s.limits.Body)
 	if r.ContentLength > s.limits.Body {
 		return nil, tooLong
@@ -85,7 +85,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 			body = append(make([]byte, 0, room), body...)
 			l.give(int64(old)) // the old buffer is not used any more
 		}
-		rc.SetReadDeadline(due(start, int64(len(body)), s.limits.Time))
+		rc.SetReadDeadline(bodyDeadline(start, int64(len(body)), s.limits.Time))
 		n, err := r.Body.Read(body[len(body):cap(body)]) // at most one byte more than allowed
 		body = body[:len(body)+n]
 		switch {
@@ -96,10 +96,10 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 			rc.SetReadDeadline(time.Time{})
 			return body, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, slowBody.is("Send it faster, or less at once.", "the body did not arrive within %s, or "+
-				"slower than %d bytes per second", s.limits.Time, slowest)
+			return nil, slowBody.newProblem("Send it faster, or less at once.", "the body did not arrive within %s, or "+
+				"slower than %d bytes per second", s.limits.Time, minBodyRate)
 		case err != nil:
-			p := badRequest.is("Send the complete body.", "the body ended early")
+			p := badRequest.newProblem("Send the complete body.", "the body ended early")
 			p.cause = err
 			return nil, p
 		}
@@ -110,7 +110,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 func mediaType(r *http.Request) (string, map[string]string, error) {
 	t, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
-		return "", nil, badType.is("Send application/json, or multipart/form-data with a picture.",
+		return "", nil, badType.newProblem("Send application/json, or multipart/form-data with a picture.",
 			"the header Content-Type is missing or cannot be read")
 	}
 	return t, params, nil
@@ -123,13 +123,13 @@ func readJSON(r *http.Request, v any) error {
 		return err
 	}
 	if t != "application/json" {
-		return badType.is("Send application/json.", "bodies of the type %s are not supported "+
+		return badType.newProblem("Send application/json.", "bodies of the type %s are not supported "+
 			"here", escape.ClipTo(t, 64))
 	}
-	rec := receivedOf(r)
+	rec := bodyOf(r)
 	const way = "GET /openapi.json describes the body."
 	if !utf8.Valid(rec.body) {
-		return badRequest.is(way, "the body is not UTF-8")
+		return badRequest.newProblem(way, "the body is not UTF-8")
 	}
 	if err := rec.loan.take(jsonGrowth*int64(len(rec.body)), "the contents of the body"); err != nil {
 		return err
@@ -142,17 +142,17 @@ func readJSON(r *http.Request, v any) error {
 // counted while they are read.
 const jsonGrowth = 8
 
-// someItems reads items, up to the number that a request may have.
-type someItems struct {
+// itemList reads items, up to the number that a request may have.
+type itemList struct {
 	limit int
 	items []store.Item
 }
 
-// JSON returns the type that someItems reads.
-func (*someItems) JSON() any { return []store.Item(nil) }
+// JSON returns the type that itemList reads.
+func (*itemList) JSON() any { return []store.Item(nil) }
 
 // UnmarshalJSON reads a list.
-func (s *someItems) UnmarshalJSON(text []byte) error {
+func (s *itemList) UnmarshalJSON(text []byte) error {
 	if string(text) == "null" {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (s *someItems) UnmarshalJSON(text []byte) error {
 	}
 	for dec.More() {
 		if len(s.items) == s.limit {
-			return tooLarge.is("Send the items in several requests.", "more than the %d items allowed at once", s.limit)
+			return tooLarge.newProblem("Send the items in several requests.", "more than the %d items allowed at once", s.limit)
 		}
 		start := dec.InputOffset()
 		var it store.Item
@@ -171,7 +171,7 @@ func (s *someItems) UnmarshalJSON(text []byte) error {
 			return err
 		}
 		object := bytes.TrimLeft(text[start:dec.InputOffset()], ", \t\r\n")
-		if err := exactItem(it.Columns, object); err != nil {
+		if err := keepItemTexts(it.Columns, object); err != nil {
 			return err
 		}
 		s.items = append(s.items, it)
@@ -189,27 +189,27 @@ func decodeJSON(body []byte, v any, way string) error {
 		case errors.As(err, &refused):
 			return refused
 		case errors.Is(err, io.EOF):
-			return badRequest.is(way, "the body is empty")
+			return badRequest.newProblem(way, "the body is empty")
 		case errors.As(err, &kind):
-			return badRequest.is(way, "byte %d of the JSON: %s is not a value for %q", kind.Offset,
+			return badRequest.newProblem(way, "byte %d of the JSON: %s is not a value for %q", kind.Offset,
 				escape.ClipTo(kind.Value, 64), kind.Field)
 		}
-		return badRequest.is(way, "byte %d of the JSON: %s", dec.InputOffset(), escape.ClipTo(err.Error(), 200))
+		return badRequest.newProblem(way, "byte %d of the JSON: %s", dec.InputOffset(), escape.ClipTo(err.Error(), 200))
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return badRequest.is(way, "there is text after the end of the JSON")
+		return badRequest.newProblem(way, "there is text after the end of the JSON")
 	}
 	if err := strictjson.CheckFor(body, v); err != nil {
-		return badRequest.is(way, "%v", err)
+		return badRequest.newProblem(way, "%v", err)
 	}
 	return nil
 }
 
-// form is a body of the type multipart/form-data: pictures, and values by name.
-type form struct {
-	pictures [][]byte
-	most     int // most pictures of the form
-	values   map[string]string
+// pictureForm is a body of the type multipart/form-data: pictures, and values by name.
+type pictureForm struct {
+	pictures    [][]byte
+	maxPictures int // most pictures of the form
+	values      map[string]string
 }
 
 const (
@@ -219,10 +219,10 @@ const (
 
 // readForm reads a form with up to most pictures in fields image and values in the given
 // fields, which scan reads. The body is in memory, and its parts are slices of about the same size.
-func readForm(r *http.Request, boundary string, most int, fields map[string]any) (*form, error) {
+func readForm(r *http.Request, boundary string, most int, fields map[string]any) (*pictureForm, error) {
 	const way = "Send the picture as the field image of multipart/form-data."
-	f := &form{most: most, values: map[string]string{}}
-	rec := receivedOf(r)
+	f := &pictureForm{maxPictures: most, values: map[string]string{}}
+	rec := bodyOf(r)
 	parts := multipart.NewReader(bytes.NewReader(rec.body), boundary)
 	for n := 0; ; n++ {
 		part, err := parts.NextRawPart()
@@ -230,63 +230,63 @@ func readForm(r *http.Request, boundary string, most int, fields map[string]any)
 			break
 		}
 		if err != nil {
-			return nil, badRequest.is(way, "part %d of the form: %s", n+1, escape.ClipTo(err.Error(), 200))
+			return nil, badRequest.newProblem(way, "part %d of the form: %s", n+1, escape.ClipTo(err.Error(), 200))
 		}
 		if n == maxParts {
-			return nil, badRequest.is(way, "the form has more than %d parts", maxParts)
+			return nil, badRequest.newProblem(way, "the form has more than %d parts", maxParts)
 		}
 		name := part.FormName()
-		if err := f.take(part, name, rec, fields); err != nil {
+		if err := f.readPart(part, name, rec, fields); err != nil {
 			return nil, err
 		}
 	}
 	if len(f.pictures) == 0 {
-		return nil, badRequest.is(way, "the form has no picture")
+		return nil, badRequest.newProblem(way, "the form has no picture")
 	}
-	return f, f.scan(fields)
+	return f, f.parseValues(fields)
 }
 
-// take reads one part.
-func (f *form) take(part *multipart.Part, name string, rec *received, fields map[string]any) error {
+// readPart reads one part.
+func (f *pictureForm) readPart(part *multipart.Part, name string, rec *requestBody, fields map[string]any) error {
 	const way = "GET /openapi.json describes the form."
 	limit := int64(maxValue)
 	switch {
 	case name == "image":
 		limit = int64(len(rec.body))
-		if len(f.pictures) == f.most {
-			return badRequest.is(way, "the form has more than %d pictures", f.most)
+		if len(f.pictures) == f.maxPictures {
+			return badRequest.newProblem(way, "the form has more than %d pictures", f.maxPictures)
 		}
 		if err := rec.loan.take(limit, "the form"); err != nil {
 			return err
 		}
 	case fields[name] == nil:
-		return badRequest.is(way, "the form has the unknown field %q", escape.ClipTo(name, 64))
+		return badRequest.newProblem(way, "the form has the unknown field %q", escape.ClipTo(name, 64))
 	}
 	content, err := io.ReadAll(io.LimitReader(part, limit+1))
 	switch {
 	case err != nil:
-		return badRequest.is(way, "the field %s of the form: %s", name, escape.ClipTo(err.Error(), 200))
+		return badRequest.newProblem(way, "the field %s of the form: %s", name, escape.ClipTo(err.Error(), 200))
 	case int64(len(content)) > limit:
-		return tooLarge.is(way, "the field %s is longer than %d bytes", name, limit)
+		return tooLarge.newProblem(way, "the field %s is longer than %d bytes", name, limit)
 	case name == "image":
 		f.pictures = append(f.pictures, content)
 		if len(content) == 0 {
-			return badPicture.is(way, "the picture is an empty file")
+			return badPicture.newProblem(way, "the picture is an empty file")
 		}
 		return nil
 	case !utf8.Valid(content):
-		return badRequest.is(way, "the field %s is not UTF-8", name)
+		return badRequest.newProblem(way, "the field %s is not UTF-8", name)
 	}
 	if _, twice := f.values[name]; twice {
-		return badRequest.is(way, "the form has the field %s twice", name)
+		return badRequest.newProblem(way, "the form has the field %s twice", name)
 	}
 	f.values[name] = string(content)
 	return nil
 }
 
-// scan reads the values of the form that are there into what the map has for their names: a *string, *int, *float64,
+// parseValues reads the values of the form that are there into what the map has for their names: a *string, *int, *float64,
 // **bool, *bool, *[]string of texts with commas between them, or another type as JSON.
-func (f *form) scan(into map[string]any) error {
+func (f *pictureForm) parseValues(into map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(f.values)) {
 		text := f.values[name]
 		var err error
@@ -321,15 +321,15 @@ func (f *form) scan(into map[string]any) error {
 			}
 		}
 		if err != nil {
-			return badRequest.is("Send "+want+".", "%s is %q", name, escape.ClipTo(text, 32))
+			return badRequest.newProblem("Send "+want+".", "%s is %q", name, escape.ClipTo(text, 32))
 		}
 	}
 	return nil
 }
 
-// reply sends v as JSON. Go's encoder escapes <, > and &, so that a browser that takes the answer for a
+// writeJSON sends v as JSON. Go's encoder escapes <, > and &, so that a browser that takes the answer for a
 // page finds no tags.
-func reply(w http.ResponseWriter, status int, v any) error {
+func writeJSON(w http.ResponseWriter, status int, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("writing the answer: %w", err)
@@ -340,12 +340,12 @@ func reply(w http.ResponseWriter, status int, v any) error {
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, err = w.Write(body)
-	return ignoreGone(err)
+	return ignoreDisconnect(err)
 }
 
-// ignoreGone drops the error of a client that leaves before it has its answer: the server
+// ignoreDisconnect drops the error of a client that leaves before it has its answer: the server
 // did not fail.
-func ignoreGone(err error) error {
+func ignoreDisconnect(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -13,31 +13,33 @@ import (
 // CalibrationFile follows the file of a calibration: the server uses what kindred calibrate writes there
 // within a second. The file may be missing at first. Removing it removes the calibration.
 type CalibrationFile struct {
-	*watched[*decide.Calibration]
+	*watchedFiles[*decide.Calibration]
 }
 
-// mostCalibration bounds a file of a calibration, which is read each second.
-const mostCalibration = 32 << 20
+// maxCalibration bounds a file of a calibration, which is read each second.
+const maxCalibration = 32 << 20
 
-// UnfitError is the error for a calibration for other distances than those of a collection.
-type UnfitError struct {
+// CalibrationMismatchError is the error for a calibration for other distances than those of a collection.
+type CalibrationMismatchError struct {
 	File string
 	Err  error
 }
 
-func (e *UnfitError) Error() string { return fmt.Sprintf("%s: %v, or remove the file", e.File, e.Err) }
+func (e *CalibrationMismatchError) Error() string {
+	return fmt.Sprintf("%s: %v, or remove the file", e.File, e.Err)
+}
 
 // Unwrap returns the reason.
-func (e *UnfitError) Unwrap() error { return e.Err }
+func (e *CalibrationMismatchError) Unwrap() error { return e.Err }
 
 // OpenCalibration reads the calibration for vectors of dim numbers that are compared by a distance. of returns the
 // network that made them, in the form in which the calibration records its own. A calibration for other distances is
-// an *UnfitError, which comes with a CalibrationFile that has no calibration until the file is replaced. If such a
+// an *CalibrationMismatchError, which comes with a CalibrationFile that has no calibration until the file is replaced. If such a
 // calibration is written later, the error is logged and the earlier calibration stays in use.
 func OpenCalibration(path string, of func(*decide.Calibration) (embedding.Network, error), distance string, dim int) (
 	*CalibrationFile, error) {
-	f := &CalibrationFile{&watched[*decide.Calibration]{paths: []string{path}, most: mostCalibration}}
-	f.load = func(files []look) (*decide.Calibration, error) {
+	f := &CalibrationFile{&watchedFiles[*decide.Calibration]{paths: []string{path}, maxBytes: maxCalibration}}
+	f.load = func(files []fileContent) (*decide.Calibration, error) {
 		switch err := files[0].err; {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, nil
@@ -52,20 +54,20 @@ func OpenCalibration(path string, of func(*decide.Calibration) (embedding.Networ
 		if err != nil {
 			return nil, err
 		}
-		if err := c.Fits(source, distance, dim); err != nil {
-			return nil, &UnfitError{path, err}
+		if err := c.CheckNetwork(source, distance, dim); err != nil {
+			return nil, &CalibrationMismatchError{path, err}
 		}
 		return c, nil
 	}
 	err := f.open()
-	if unfit := (*UnfitError)(nil); err != nil && !errors.As(err, &unfit) {
+	if unfit := (*CalibrationMismatchError)(nil); err != nil && !errors.As(err, &unfit) {
 		return nil, err
 	}
 	return f, err
 }
 
-// says returns the current calibration; nil without one.
-func (c *Collection) says() *decide.Calibration {
+// calibration returns the current calibration; nil without one.
+func (c *Collection) calibration() *decide.Calibration {
 	if c.CalibrationFile != nil {
 		return c.CalibrationFile.get()
 	}

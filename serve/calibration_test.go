@@ -16,20 +16,20 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// unknown is the network of vectors that say nothing about it.
-func unknown(*decide.Calibration) (embedding.Network, error) { return embedding.Network{}, nil }
+// unknownNetwork is the network of vectors that say nothing about it.
+func unknownNetwork(*decide.Calibration) (embedding.Network, error) { return embedding.Network{}, nil }
 
 // TestCalibrationFile: a calibration that is made while the server runs holds from then on,
 // and another one after it; one for other distances changes nothing and is in the log, and a
 // removed one is gone.
 func TestCalibrationFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), decide.FileName)
-	file, err := OpenCalibration(path, unknown, "euclidean", 3)
+	file, err := OpenCalibration(path, unknownNetwork, "euclidean", 3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &storetest.Memory{Dim: 3}
-	x, labels := spots(100, 120)
+	x, labels := drawSpots(100, 120)
 	for i, l := range labels {
 		it := store.Item{ID: fmt.Sprint(i), Vector: x.Row(i), Columns: map[string]any{"label": fmt.Sprint("spot ", l)}}
 		if err := m.Put(t.Context(), []store.Item{it}, store.Insert); err != nil {
@@ -42,11 +42,11 @@ func TestCalibrationFile(t *testing.T) {
 	do := &caller{t: t, s: s, contract: newContract(t)}
 	ask := func() *answer {
 		t.Helper()
-		s.collections[0].CalibrationFile.looked = time.Time{} // as if a second had gone by
+		s.collections[0].CalibrationFile.lastLook = time.Time{} // as if a second had gone by
 		return do.json("POST", "/v1/identify", api.Identify{IDs: []string{"0"}})
 	}
 	ask().want(t, 422, "invalid")
-	c := meaning(t)
+	c := calibrateSpots(t)
 	if err := c.Save(path); err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +69,8 @@ func TestCalibrationFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask().want(t, 200).into(t, &second)
-	if second.Needed <= first.Needed {
-		t.Errorf("a label takes %g, and took %g before", second.Needed, first.Needed)
+	if second.NeededProbability <= first.NeededProbability {
+		t.Errorf("a label takes %g, and took %g before", second.NeededProbability, first.NeededProbability)
 	}
 	text := string(do.get("/metrics").want(t, 200).body)
 	for _, want := range []string{`kindred_identified_total{collection="spots",unknown="false"} 2`,
@@ -85,10 +85,10 @@ func TestCalibrationFile(t *testing.T) {
 	}
 	var third api.Identified
 	ask().want(t, 200).into(t, &third)
-	if third.Needed != second.Needed || !strings.Contains(log.String(), "is for embeddings of 4 numbers") {
+	if third.NeededProbability != second.NeededProbability || !strings.Contains(log.String(), "is for embeddings of 4 numbers") {
 		t.Errorf("%+v: %s", third, log.String())
 	}
-	if _, err := OpenCalibration(path, unknown, "euclidean", 3); err == nil {
+	if _, err := OpenCalibration(path, unknownNetwork, "euclidean", 3); err == nil {
 		t.Error("a server began with a calibration for other distances")
 	}
 	if err := os.Remove(path); err != nil {

@@ -13,56 +13,56 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// collection is a Collection with the server's state for it. A request uses one collection from its beginning to its
+// servedCollection is a Collection with the server's state for it. A request uses one collection from its beginning to its
 // end, also if Replace puts another one in its place meanwhile.
-type collection struct {
+type servedCollection struct {
 	Collection
-	*background            // computations from its items
-	coalescer   *coalescer // nil without an Embedder
-	projected   *projected
-	counted     refreshed[labels]
-	measured    atomic.Pointer[measured]
-	decides     atomic.Pointer[decides]
-	classes     classLists
-	returning   returning
-	updating    sync.Mutex   // held while items of a database are read and written
-	uploading   sync.RWMutex // held for reading while items get uploaded pictures, for writing while these are removed
+	*backgroundWork             // computations from its items
+	embedQueue      *embedQueue // nil without an Embedder
+	mapCache        *mapCache
+	labelCounts     refreshedValue[labelCounts]
+	measuresCache   atomic.Pointer[cachedMeasures]
+	deciderCache    atomic.Pointer[cachedDecider]
+	classes         classLists
+	removedPaths    removedPaths
+	updating        sync.Mutex   // held while items of a database are read and written
+	uploading       sync.RWMutex // held for reading while items get uploaded pictures, for writing while these are removed
 
 	users   sync.WaitGroup // requests that use it
 	writers sync.WaitGroup // those of users that may change it
 }
 
-// background is work that no request waits for until its end.
-type background struct {
+// backgroundWork is work that no request waits for until its end.
+type backgroundWork struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	log     *slog.Logger
 }
 
-func newBackground(ctx context.Context, log *slog.Logger) *background {
-	b := &background{log: log}
+func newBackground(ctx context.Context, log *slog.Logger) *backgroundWork {
+	b := &backgroundWork{log: log}
 	b.ctx, b.stop = context.WithCancel(ctx)
 	return b
 }
 
 // end ends the work and waits for its end.
-func (b *background) end() {
+func (b *backgroundWork) end() {
 	b.stop()
 	b.running.Wait()
 }
 
-func (s *Server) newCollection(c Collection) *collection {
+func (s *Server) newCollection(c Collection) *servedCollection {
 	if c.CalibrationFile != nil {
-		c.CalibrationFile = &CalibrationFile{c.CalibrationFile.logging(s.log)}
+		c.CalibrationFile = &CalibrationFile{c.CalibrationFile.withLog(s.log)}
 	}
-	own := &collection{Collection: c, background: newBackground(s.background, s.log), projected: &projected{},
+	own := &servedCollection{Collection: c, backgroundWork: newBackground(s.background, s.log), mapCache: &mapCache{},
 		classes: classLists{busy: make(chan struct{}, 1)}}
 	if c.Uploads != "" {
-		own.running.Go(func() { own.sweepEvery(own.ctx, s) })
+		own.running.Go(func() { own.removeUnusedEvery(own.ctx, s) })
 	}
 	if c.Embedder != nil {
-		own.coalescer = newCoalescer(own.ctx, c.Embedder, s.limits.Time, s.metrics, s.log)
+		own.embedQueue = newEmbedQueue(own.ctx, c.Embedder, s.limits.Time, s.metrics, s.log)
 	}
 	return own
 }
@@ -71,7 +71,7 @@ func (s *Server) newCollection(c Collection) *collection {
 // Other requests go on.
 func (s *Server) Pause(name string) (resume func()) {
 	s.mu.Lock()
-	c := s.find(name)
+	c := s.findCollection(name)
 	if c == nil {
 		s.mu.Unlock()
 		return func() {}
@@ -84,12 +84,12 @@ func (s *Server) Pause(name string) (resume func()) {
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.resume(name)
+		s.resumeChanges(name)
 	}
 }
 
-// resume ends a pause. The caller holds the lock.
-func (s *Server) resume(name string) {
+// resumeChanges ends a pause. The caller holds the lock.
+func (s *Server) resumeChanges(name string) {
 	if wait := s.paused[name]; wait != nil {
 		close(wait)
 		delete(s.paused, name)
@@ -100,12 +100,12 @@ func (s *Server) resume(name string) {
 // together. Later requests use the new collection. Requests under way finish with the old one: Replace returns when the
 // old collection is no longer used.
 func (s *Server) Replace(c Collection) error {
-	if err := fitting([]Collection{c}); err != nil {
+	if err := checkCalibrations([]Collection{c}); err != nil {
 		return err
 	}
 	own := s.newCollection(c)
 	s.mu.Lock()
-	i := slices.IndexFunc(s.collections, func(have *collection) bool { return have.Name == c.Name })
+	i := slices.IndexFunc(s.collections, func(have *servedCollection) bool { return have.Name == c.Name })
 	if i < 0 {
 		s.mu.Unlock()
 		own.end()
@@ -114,15 +114,15 @@ func (s *Server) Replace(c Collection) error {
 	old := s.collections[i]
 	s.collections = slices.Clone(s.collections)
 	s.collections[i] = own
-	s.resume(c.Name)
+	s.resumeChanges(c.Name)
 	s.mu.Unlock()
 	old.users.Wait()
 	old.end()
 	return nil
 }
 
-// find returns the collection with a name, or nil; without a name the first one. The caller holds the lock.
-func (s *Server) find(name string) *collection {
+// findCollection returns the collection with a name, or nil; without a name the first one. The caller holds the lock.
+func (s *Server) findCollection(name string) *servedCollection {
 	for _, c := range s.collections {
 		if name == "" || c.Name == name {
 			return c
@@ -131,8 +131,8 @@ func (s *Server) find(name string) *collection {
 	return nil
 }
 
-// hold returns all collections. They stay usable until release.
-func (s *Server) hold() (all []*collection, release func()) {
+// holdCollections returns all collections. They stay usable until release.
+func (s *Server) holdCollections() (all []*servedCollection, release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all = s.collections
@@ -146,29 +146,31 @@ func (s *Server) hold() (all []*collection, release func()) {
 	}
 }
 
-// named returns the collection that a request means, until the request ends.
-func (s *Server) named(r *http.Request) (*collection, error) { return s.use(r, false) }
+// collectionOf returns the collection that a request means, until the request ends.
+func (s *Server) collectionOf(r *http.Request) (*servedCollection, error) {
+	return s.useCollection(r, false)
+}
 
-// use is named. A request that may change the collection is refused while changes are paused.
-func (s *Server) use(r *http.Request, change bool) (*collection, error) {
-	name := collectionOf(r)
+// useCollection is named. A request that may change the collection is refused while changes are paused.
+func (s *Server) useCollection(r *http.Request, change bool) (*servedCollection, error) {
+	name := collectionName(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.find(name)
+	c := s.findCollection(name)
 	switch {
 	case len(s.collections) == 0:
-		return nil, notFound.is("Start the server with an index.", "the server has no collection")
+		return nil, notFound.newProblem("Start the server with an index.", "the server has no collection")
 	case c == nil:
-		return nil, notFound.is("GET /v1/info lists the collections.", "the server has no collection %q", name)
+		return nil, notFound.newProblem("GET /v1/info lists the collections.", "the server has no collection %q", name)
 	case change && s.paused[c.Name] != nil:
-		return nil, overloaded.is("Try again as Retry-After says.", "another process replaces the network of the "+
-			"collection %s, and changes wait for it", c.Name).after(time.Second)
+		return nil, overloaded.newProblem("Try again as Retry-After says.", "another process replaces the network of the "+
+			"collection %s, and changes wait for it", c.Name).withRetry(time.Second)
 	}
 	c.users.Add(1)
 	if change {
 		c.writers.Add(1)
 	}
-	rec := receivedOf(r)
+	rec := bodyOf(r)
 	rec.release = append(rec.release, func() {
 		if change {
 			c.writers.Done()
@@ -178,8 +180,8 @@ func (s *Server) use(r *http.Request, change bool) (*collection, error) {
 	return c, nil
 }
 
-// collectionOf returns the name of the collection that a request means; "" means the first one.
-func collectionOf(r *http.Request) string {
+// collectionName returns the name of the collection that a request means; "" means the first one.
+func collectionName(r *http.Request) string {
 	if values := r.URL.Query()["collection"]; len(values) > 0 {
 		return values[0]
 	}
@@ -190,7 +192,7 @@ func collectionOf(r *http.Request) string {
 func (s *Server) awaitChanges(r *http.Request) {
 	s.mu.Lock()
 	var paused chan struct{}
-	if c := s.find(collectionOf(r)); c != nil {
+	if c := s.findCollection(collectionName(r)); c != nil {
 		paused = s.paused[c.Name]
 	}
 	s.mu.Unlock()
@@ -206,9 +208,9 @@ func (s *Server) awaitChanges(r *http.Request) {
 	}
 }
 
-// writable returns the collection that a request means, if it may be changed.
-func (s *Server) writable(r *http.Request) (*collection, store.Info, error) {
-	c, err := s.use(r, true)
+// writableCollection returns the collection that a request means, if it may be changed.
+func (s *Server) writableCollection(r *http.Request) (*servedCollection, store.Info, error) {
+	c, err := s.useCollection(r, true)
 	if err != nil {
 		return nil, store.Info{}, err
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// numbered is a store of vectors of dim numbers, all of them value, whose items are called after it.
-func numbered(t *testing.T, name string, dim, value int) *storetest.Memory {
+// newNumberedStore is a store of vectors of dim numbers, all of them value, whose items are called after it.
+func newNumberedStore(t *testing.T, name string, dim, value int) *storetest.Memory {
 	t.Helper()
 	m := &storetest.Memory{Dim: dim}
 	for i := range 3 {
@@ -30,39 +30,39 @@ func numbered(t *testing.T, name string, dim, value int) *storetest.Memory {
 	return m
 }
 
-// slow is an embedder that waits to be told.
-type slow struct {
-	dim   int
-	begun chan struct{}
-	goOn  chan struct{}
+// slowEmbedder is an embedder that waits to be told.
+type slowEmbedder struct {
+	dim     int
+	started chan struct{}
+	release chan struct{}
 }
 
-func (e *slow) Decode(context.Context, *imaging.Picture, int) (*imaging.Image, error) {
+func (e *slowEmbedder) Decode(context.Context, *imaging.Picture, int) (*imaging.Image, error) {
 	return &imaging.Image{}, nil
 }
 
-func (e *slow) Embed(_ context.Context, pictures []*imaging.Image) (*matrix.Dense, error) {
-	e.begun <- struct{}{}
-	<-e.goOn
+func (e *slowEmbedder) Embed(_ context.Context, pictures []*imaging.Image) (*matrix.Dense, error) {
+	e.started <- struct{}{}
+	<-e.release
 	return matrix.New(len(pictures), e.dim), nil
 }
 
 // TestReplace: a request under way finishes with the collection that it began with, of another dimension; a later one
 // has the new collection; Replace returns when the old one is no longer used. Changes wait while they are paused.
 func TestReplace(t *testing.T) {
-	old := &slow{2, make(chan struct{}), make(chan struct{})}
-	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: numbered(t, "old", 2, 1),
+	old := &slowEmbedder{2, make(chan struct{}), make(chan struct{})}
+	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: newNumberedStore(t, "old", 2, 1),
 		Embedder: old}}})
-	do, picture := caller{t: t, s: s}, pngOf(t, plain(4, 4, color.White))
+	do, picture := caller{t: t, s: s}, encodePNG(t, plainPicture(4, 4, color.White))
 	first := make(chan string)
 	go func() { first <- string(do.form(http.MethodPost, "/v1/search", picture).body) }()
-	<-old.begun
+	<-old.started
 	resume := s.Pause("things")
 	defer resume()
 	replaced := make(chan error)
-	now := &slow{3, make(chan struct{}, 9), make(chan struct{})}
-	close(now.goOn)
-	stored := numbered(t, "new", 3, 2)
+	now := &slowEmbedder{3, make(chan struct{}, 9), make(chan struct{})}
+	close(now.release)
+	stored := newNumberedStore(t, "new", 3, 2)
 	changed := make(chan int)
 	go func() {
 		changed <- do.do(http.MethodPost, "/v1/items", "application/json",
@@ -80,7 +80,7 @@ func TestReplace(t *testing.T) {
 		t.Fatalf("replaced while it is used: %v", err)
 	case <-time.After(20 * time.Millisecond):
 	}
-	old.goOn <- struct{}{}
+	old.release <- struct{}{}
 	if text := <-first; !strings.Contains(text, `"old0"`) {
 		t.Errorf("the request under way: %s", text)
 	}
@@ -95,7 +95,7 @@ func TestReplace(t *testing.T) {
 // TestPauseEnds: changes go on after a pause without another collection, and are refused with the way out when it
 // lasts.
 func TestPauseEnds(t *testing.T) {
-	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: numbered(t, "old", 2, 1)}}})
+	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: newNumberedStore(t, "old", 2, 1)}}})
 	s.Pause("others")()
 	resume := s.Pause("things")
 	add := func(ctx context.Context, id string) int {

@@ -7,18 +7,18 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 )
 
-// decoders are the places of pictures that are being decoded: as many as cores, because whatever else waits for a
+// decoderSlots are the places of pictures that are being decoded: as many as cores, because whatever else waits for a
 // core would wait for all of them. Pictures that are decoded in a sandbox have one fewer, so that they never keep a
 // server from its other work.
-type decoders struct{ all, sandboxed chan struct{} }
+type decoderSlots struct{ all, sandboxed chan struct{} }
 
-func newDecoders() decoders {
+func newDecoders() decoderSlots {
 	cores := runtime.GOMAXPROCS(0)
-	return decoders{make(chan struct{}, cores), make(chan struct{}, max(1, cores-1))}
+	return decoderSlots{make(chan struct{}, cores), make(chan struct{}, max(1, cores-1))}
 }
 
-// enter waits for a place for a file. free gives it back.
-func (d decoders) enter(ctx context.Context, file []byte) (free func(), err error) {
+// acquire waits for a place for a file. free gives it back.
+func (d decoderSlots) acquire(ctx context.Context, file []byte) (free func(), err error) {
 	places := []chan struct{}{d.all}
 	if imaging.IsSandboxed(file) { // while it waits for the rarer place, it keeps no other
 		places = []chan struct{}{d.sandboxed, d.all}

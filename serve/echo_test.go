@@ -39,41 +39,41 @@ func TestAnswersAreShort(t *testing.T) {
 			}
 		}
 	}
-	p := badRequest.is("Do else.", "%s", strings.Repeat("x", 1<<20))
+	p := badRequest.newProblem("Do else.", "%s", strings.Repeat("x", 1<<20))
 	if n := len(p.Error()); n < 1000 || n > 5000 {
 		t.Errorf("a detail of %d bytes", n)
 	}
 }
 
-// hasty is an embedder that says too much of a picture.
-type hasty struct{ colours }
+// leakyEmbedder is an embedder that says too much of a picture.
+type leakyEmbedder struct{ colourEmbedder }
 
-func (*hasty) Decode(context.Context, *imaging.Picture, int) (*imaging.Image, error) {
+func (*leakyEmbedder) Decode(context.Context, *imaging.Picture, int) (*imaging.Image, error) {
 	return nil, errors.New(strings.Repeat("bad", 1<<16))
 }
 
-// wordy is a store that says too much of why it fails.
-type wordy struct{ store.Store }
+// leakyStore is a store that says too much of why it fails.
+type leakyStore struct{ store.Store }
 
-func (wordy) Info(context.Context) (store.Info, error) {
+func (leakyStore) Info(context.Context) (store.Info, error) {
 	return store.Info{}, errors.New(strings.Repeat("broken", 1<<16))
 }
 
-func (wordy) Get(context.Context, string) (store.Item, error) {
+func (leakyStore) Get(context.Context, string) (store.Item, error) {
 	return store.Item{}, errors.New(strings.Repeat("broken", 1<<16))
 }
 
 // Each place that repeats a part of a request repeats no more of it than tells which.
 func TestEveryEchoIsCut(t *testing.T) {
 	var log lockedBuffer
-	m := filled(t, 20)
+	m := newFilledStore(t, 20)
 	s := newServer(t, Options{Review: reviewFolder(t), Log: slog.New(slog.NewJSONHandler(&log, nil)),
 		Limits:      Limits{Body: 1 << 20},
-		Collections: []Collection{{Name: "things", Store: m, Embedder: &hasty{}}, {Name: "wordy", Store: wordy{m}}}})
+		Collections: []Collection{{Name: "things", Store: m, Embedder: &leakyEmbedder{}}, {Name: "wordy", Store: leakyStore{m}}}})
 	do := &caller{t: t, s: s}
-	version := ready(t, do, "things").Version
+	version := waitForMap(t, do, "things").Version
 	long := strings.Repeat("x", 1<<16)
-	png := pngOf(t, plain(10, 10, red))
+	png := encodePNG(t, plainPicture(10, 10, red))
 	with := func(name, value string, of func() *answer) *answer {
 		do.header = http.Header{name: {value}}
 		defer func() { do.header = nil }()
@@ -81,12 +81,12 @@ func TestEveryEchoIsCut(t *testing.T) {
 	}
 	search := func() *answer { return do.do("POST", "/v1/search", "application/json", []byte(`{}`)) }
 	decide := func(change func(d *api.Decisions)) *answer {
-		d := decided(0)
+		d := decisionsAfter(0)
 		change(&d)
 		return do.json("PUT", "/v1/review/decisions", d)
 	}
 	digits, header := `{"id":"red/001","k":1.`+strings.Repeat("0", 1<<16)+`}`, "--b\r\n"+long+"\r\n\r\n"
-	kind, form := formOf(t, png, long, "1")
+	kind, form := encodeForm(t, png, long, "1")
 	burnt := api.Decision{Action: long, At: decidedAt}
 	for what, a := range map[string]*answer{
 		"an encoding":        with("Content-Encoding", long, search),
@@ -150,9 +150,9 @@ func TestBodiesAtTheLimit(t *testing.T) {
 
 // The number of items of a store is told, -1 of one that cannot be asked.
 func TestItemsAreCounted(t *testing.T) {
-	m := filled(t, 20)
+	m := newFilledStore(t, 20)
 	s := newServer(t, Options{Collections: []Collection{{Name: "good", Store: m}}})
-	s.opt.Collections = append(s.opt.Collections, Collection{Name: "bad", Store: wordy{m}}) // as if it broke later
+	s.opt.Collections = append(s.opt.Collections, Collection{Name: "bad", Store: leakyStore{m}}) // as if it broke later
 	w := httptest.NewRecorder()
 	newMetrics(s).handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	for _, line := range []string{`kindred_items{collection="good"} 60`, `kindred_items{collection="bad"} -1`} {
@@ -165,7 +165,7 @@ func TestItemsAreCounted(t *testing.T) {
 // A value of a form may be as long as its limit.
 func TestValuesAtTheLimit(t *testing.T) {
 	do := &caller{t: t, s: newServer(t, Options{})}
-	png := pngOf(t, plain(10, 10, red))
+	png := encodePNG(t, plainPicture(10, 10, red))
 	for n, want := range map[int]int{maxValue - 1: 400, maxValue: 400, maxValue + 1: 413} {
 		do.form("POST", "/v1/search", png, "k", strings.Repeat("x", n)).want(t, want) // no number
 	}
@@ -176,16 +176,16 @@ func TestPicturesThatStayAreTold(t *testing.T) {
 	var log lockedBuffer
 	dir := t.TempDir()
 	s := newServer(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
-	c := &collection{Collection: Collection{Uploads: dir}}
+	c := &servedCollection{Collection: Collection{Uploads: dir}}
 	gone, full := filepath.Join(dir, "gone.png"), filepath.Join(dir, "full")
 	if err := errors.Join(os.WriteFile(gone, nil, 0o600), os.MkdirAll(filepath.Join(full, "x"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	s.forget(c, gone, filepath.Join(dir, "never.png"), filepath.Join(full, "x"))
+	s.removeUploads(c, gone, filepath.Join(dir, "never.png"), filepath.Join(full, "x"))
 	if _, err := os.Stat(gone); err == nil || log.String() != "" {
 		t.Errorf("%v, log %q", err, log.String())
 	}
-	s.forget(c, full)
+	s.removeUploads(c, full)
 	if _, err := os.Stat(filepath.Join(full, "x")); err != nil || !strings.Contains(log.String(), "was not deleted") {
 		t.Errorf("%v, log %q", err, log.String())
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// describesEdit is the way out of a wrong PATCH.
-const describesEdit = `Send {"items": [{"id": "...", "columns": {...}}]}, or {"ids": [...], "columns": {...}}; ` +
+// editAdvice is the way out of a wrong PATCH.
+const editAdvice = `Send {"items": [{"id": "...", "columns": {...}}]}, or {"ids": [...], "columns": {...}}; ` +
 	"GET /openapi.json describes both."
 
-// editOne answers PATCH /v1/items/{id}.
-func (s *Server) editOne(w http.ResponseWriter, r *http.Request) error {
-	c, info, err := s.writable(r)
+// patchItem answers PATCH /v1/items/{id}.
+func (s *Server) patchItem(w http.ResponseWriter, r *http.Request) error {
+	c, info, err := s.writableCollection(r)
 	if err != nil {
 		return err
 	}
@@ -23,10 +23,10 @@ func (s *Server) editOne(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(r, &body); err != nil {
 		return err
 	}
-	if err := exactItem(body.Columns, receivedOf(r).body); err != nil {
+	if err := keepItemTexts(body.Columns, bodyOf(r).body); err != nil {
 		return err
 	}
-	return s.edited(w, r, c, &info, []store.Item{{ID: r.PathValue("id"), Columns: body.Columns}})
+	return s.applyEdits(w, r, c, &info, []store.Item{{ID: r.PathValue("id"), Columns: body.Columns}})
 }
 
 // columnsBody is the body of PATCH /v1/items/{id}.
@@ -34,14 +34,14 @@ type columnsBody struct {
 	Columns map[string]any `json:"columns"`
 }
 
-// edit answers PATCH /v1/items.
-func (s *Server) edit(w http.ResponseWriter, r *http.Request) error {
-	c, info, err := s.writable(r)
+// patchItems answers PATCH /v1/items.
+func (s *Server) patchItems(w http.ResponseWriter, r *http.Request) error {
+	c, info, err := s.writableCollection(r)
 	if err != nil {
 		return err
 	}
 	var body struct { // api.Edits
-		Items   someItems      `json:"items"`
+		Items   itemList       `json:"items"`
 		IDs     []string       `json:"ids"`
 		Columns map[string]any `json:"columns"`
 	}
@@ -52,21 +52,21 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request) error {
 	items := body.Items.items
 	switch n := len(body.IDs); {
 	case (items == nil) == (body.IDs == nil), items != nil && body.Columns != nil:
-		return invalid.is(describesEdit, "the request needs either items, or ids with columns")
+		return invalid.newProblem(editAdvice, "the request needs either items, or ids with columns")
 	case n > s.limits.Items:
-		return tooLarge.is("Change them in several requests.", "%d ids, and %d are allowed at once", n, s.limits.Items)
+		return tooLarge.newProblem("Change them in several requests.", "%d ids, and %d are allowed at once", n, s.limits.Items)
 	}
-	if err := exactItem(body.Columns, receivedOf(r).body); err != nil {
+	if err := keepItemTexts(body.Columns, bodyOf(r).body); err != nil {
 		return err
 	}
 	for _, id := range body.IDs {
 		items = append(items, store.Item{ID: id, Columns: body.Columns})
 	}
-	return s.edited(w, r, c, &info, items)
+	return s.applyEdits(w, r, c, &info, items)
 }
 
-// edited sets single columns of items, of all or none, and answers with the earlier values.
-func (s *Server) edited(w http.ResponseWriter, r *http.Request, c *collection, info *store.Info,
+// applyEdits sets single columns of items, of all or none, and answers with the earlier values.
+func (s *Server) applyEdits(w http.ResponseWriter, r *http.Request, c *servedCollection, info *store.Info,
 	edits []store.Item) error {
 	if err := checkEdits(edits); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (s *Server) edited(w http.ResponseWriter, r *http.Request, c *collection, i
 			}
 		}
 	}
-	if err := fitClasses(values, info); err != nil {
+	if err := convertClasses(values, info); err != nil {
 		return err
 	}
 	out := api.Edited{IDs: make([]string, len(edits)), Before: []api.Edit{}}
@@ -88,7 +88,7 @@ func (s *Server) edited(w http.ResponseWriter, r *http.Request, c *collection, i
 		out.IDs[i] = e.ID
 	}
 	written := 0
-	_, err := c.update(r.Context(), func(get getter) (change store.Change, err error) {
+	_, err := c.update(r.Context(), func(get itemGetter) (change store.Change, err error) {
 		out.Before = out.Before[:0]
 		for i, e := range edits {
 			it, err := get(e.ID)
@@ -112,29 +112,29 @@ func (s *Server) edited(w http.ResponseWriter, r *http.Request, c *collection, i
 		return err
 	}
 	s.metrics.written.WithLabelValues(c.Name).Add(float64(written))
-	return reply(w, http.StatusOK, out)
+	return writeJSON(w, http.StatusOK, out)
 }
 
 // checkEdits checks all that can be checked without the items.
 func checkEdits(edits []store.Item) error {
 	if len(edits) == 0 {
-		return invalid.is(describesEdit, "the request has no items")
+		return invalid.newProblem(editAdvice, "the request has no items")
 	}
 	seen := map[string]bool{}
 	for _, e := range edits {
 		switch {
 		case e.Path != "" || e.Vector != nil:
-			return invalid.is("PUT changes the path and the vector of an item.", "the item %q has more than an id and "+
+			return invalid.newProblem("PUT changes the path and the vector of an item.", "the item %q has more than an id and "+
 				"columns", e.ID)
 		case seen[e.ID]:
-			return invalid.is(describesEdit, "the request has the item %q twice", e.ID)
+			return invalid.newProblem(editAdvice, "the request has the item %q twice", e.ID)
 		case e.Columns == nil:
-			return invalid.is(describesEdit, "the item %q has no columns", e.ID)
+			return invalid.newProblem(editAdvice, "the item %q has no columns", e.ID)
 		}
 		seen[e.ID] = true
 		for name := range e.Columns {
 			if strings.HasPrefix(name, mirror.Prefix) {
-				return invalid.is("Leave it out.", "the column %q of the item %q is the server's: it describes the "+
+				return invalid.newProblem("Leave it out.", "the column %q of the item %q is the server's: it describes the "+
 					"item's file", name, e.ID)
 			}
 		}

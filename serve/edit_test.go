@@ -20,8 +20,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// indexed serves an index with some items, whose changes are computed as they are written.
-func indexed(t *testing.T, items ...store.Item) (*caller, *index.Index) {
+// serveIndex serves an index with some items, whose changes are computed as they are written.
+func serveIndex(t *testing.T, items ...store.Item) (*caller, *index.Index) {
 	t.Helper()
 	x, err := index.Create(filepath.Join(t.TempDir(), "things.index"), index.Config{Dim: 3, Distance: rank.Euclidean,
 		Network: index.Network{Network: embedding.Network{Name: "none"}}})
@@ -32,19 +32,19 @@ func indexed(t *testing.T, items ...store.Item) (*caller, *index.Index) {
 	if _, err := x.Add(t.Context(), items, index.AddOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: x.Store(false), Embedder: &colours{},
+	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: x.Store(false), Embedder: &colourEmbedder{},
 		Uploads: filepath.Join(t.TempDir(), "uploads")}}})
 	return &caller{t: t, s: s, contract: newContract(t)}, x
 }
 
-// photo is an item of a file with a label.
-func photo(id, label string) store.Item {
+// photoItem is an item of a file with a label.
+func photoItem(id, label string) store.Item {
 	return store.Item{ID: id, Path: "/photos/" + id, Vector: []float32{1, 0, 0}, Columns: map[string]any{"label": label,
 		"price": 2.0, mirror.Digest: strings.Repeat("ab", 32), mirror.Size: 7.0, mirror.Set: "/photos"}}
 }
 
 // get returns an item of the server.
-func itemOf(t *testing.T, do *caller, id string) (it store.Item) {
+func getTestItem(t *testing.T, do *caller, id string) (it store.Item) {
 	t.Helper()
 	do.get("/v1/items/"+strings.ReplaceAll(id, "/", "%2F")).want(t, 200).into(t, &it)
 	return it
@@ -53,8 +53,8 @@ func itemOf(t *testing.T, do *caller, id string) (it store.Item) {
 // What PATCH answers undoes it, to the bit; the facts of the file stay, and the folder's label is remembered while the
 // item has another one.
 func TestEditUndone(t *testing.T) {
-	do, _ := indexed(t, photo("a", "cat"), photo("b", "dog"), store.Item{ID: "c", Vector: []float32{0, 1, 0}})
-	before := []store.Item{itemOf(t, do, "a"), itemOf(t, do, "b"), itemOf(t, do, "c")}
+	do, _ := serveIndex(t, photoItem("a", "cat"), photoItem("b", "dog"), store.Item{ID: "c", Vector: []float32{0, 1, 0}})
+	before := []store.Item{getTestItem(t, do, "a"), getTestItem(t, do, "b"), getTestItem(t, do, "c")}
 	for _, body := range []string{
 		`{"ids":["a","b","c"],"columns":{"label":" 2.10 ","price":null,"new":true}}`,
 		`{"items":[{"id":"a","columns":{"label":2.10}},{"id":"c","columns":{"label":"dog","price":2}}]}`,
@@ -63,7 +63,7 @@ func TestEditUndone(t *testing.T) {
 	} {
 		var out api.Edited
 		do.do("PATCH", "/v1/items", "application/json", []byte(body)).want(t, 200).into(t, &out)
-		a := itemOf(t, do, "a")
+		a := getTestItem(t, do, "a")
 		if strings.Contains(body, `"a"`) && (a.Columns["label"] != "2.10" ||
 			a.Columns[mirror.Labels] != `label="cat";` ||
 			a.Columns[mirror.Digest] != before[0].Columns[mirror.Digest]) {
@@ -77,7 +77,7 @@ func TestEditUndone(t *testing.T) {
 		if len(out.Before) > 0 {
 			do.json("PATCH", "/v1/items", api.Edits{Items: out.Before}).want(t, 200)
 		}
-		after := []store.Item{itemOf(t, do, "a"), itemOf(t, do, "b"), itemOf(t, do, "c")}
+		after := []store.Item{getTestItem(t, do, "a"), getTestItem(t, do, "b"), getTestItem(t, do, "c")}
 		if !reflect.DeepEqual(before, after) {
 			t.Fatalf("%s:\n%v\n%v", body, before, after)
 		}
@@ -86,7 +86,7 @@ func TestEditUndone(t *testing.T) {
 
 // A request that cannot be met as a whole changes nothing.
 func TestEditRefused(t *testing.T) {
-	do, x := indexed(t, photo("a", "cat"), photo("b", "dog"))
+	do, x := serveIndex(t, photoItem("a", "cat"), photoItem("b", "dog"))
 	state := x.State()
 	for body, status := range map[string]int{
 		`{"items":[{"id":"a","columns":{"label":"x"}},{"id":"nothing","columns":{"label":"x"}}]}`:     404,
@@ -114,10 +114,10 @@ func TestEditsTogether(t *testing.T) {
 	for _, kind := range []string{"index", "database"} {
 		var do *caller
 		if kind == "index" {
-			do, _ = indexed(t, photo("a", "cat"))
+			do, _ = serveIndex(t, photoItem("a", "cat"))
 		} else {
 			do = &caller{t: t, s: newServer(t, Options{})}
-			do.json("PUT", "/v1/items", api.Items{Items: []store.Item{photo("a", "cat")}}).want(t, 403)
+			do.json("PUT", "/v1/items", api.Items{Items: []store.Item{photoItem("a", "cat")}}).want(t, 403)
 			bare := store.Item{ID: "a", Vector: []float32{1, 0, 0}}
 			do.json("PUT", "/v1/items", api.Items{Items: []store.Item{bare}}).want(t, 200)
 		}
@@ -128,7 +128,7 @@ func TestEditsTogether(t *testing.T) {
 			})
 		}
 		all.Wait()
-		it := itemOf(t, do, "a")
+		it := getTestItem(t, do, "a")
 		for i := range 40 {
 			if it.Columns[fmt.Sprint("c", i)] != float64(i) {
 				t.Errorf("%s: edit %d is lost", kind, i)
@@ -139,24 +139,24 @@ func TestEditsTogether(t *testing.T) {
 
 // PUT of columns keeps the facts of the file; another vector ends them.
 func TestPutKeepsFacts(t *testing.T) {
-	do, _ := indexed(t, photo("a", "cat"), photo("b", "cat"))
+	do, _ := serveIndex(t, photoItem("a", "cat"), photoItem("b", "cat"))
 	dog := api.Change{Columns: map[string]any{"label": "dog", mirror.Digest: "forged"}}
 	do.json("PUT", "/v1/items/a", dog).want(t, 200)
-	a := itemOf(t, do, "a")
+	a := getTestItem(t, do, "a")
 	want := map[string]any{"label": "dog", mirror.Labels: `label="cat";`, mirror.Digest: strings.Repeat("ab", 32),
 		mirror.Size: 7.0, mirror.Set: "/photos"}
 	if !reflect.DeepEqual(a.Columns, want) || a.Path != "/photos/a" {
 		t.Errorf("%v", a)
 	}
-	b := itemOf(t, do, "b")
+	b := getTestItem(t, do, "b")
 	b.Columns = map[string]any{"label": "cat"}
 	do.json("PUT", "/v1/items", api.Items{Items: []store.Item{b}}).want(t, 200)
-	if b = itemOf(t, do, "b"); b.Columns[mirror.Digest] != strings.Repeat("ab", 32) || b.Columns[mirror.Labels] != nil {
+	if b = getTestItem(t, do, "b"); b.Columns[mirror.Digest] != strings.Repeat("ab", 32) || b.Columns[mirror.Labels] != nil {
 		t.Errorf("%v", b)
 	}
 	b.Vector, b.Columns = []float32{0, 0, 1}, nil
 	do.json("PUT", "/v1/items", api.Items{Items: []store.Item{b}}).want(t, 200)
-	if b = itemOf(t, do, "b"); len(b.Columns) != 0 {
+	if b = getTestItem(t, do, "b"); len(b.Columns) != 0 {
 		t.Errorf("%v", b)
 	}
 }
@@ -164,11 +164,11 @@ func TestPutKeepsFacts(t *testing.T) {
 // A removal with keep is undone with the uploaded pictures, for an hour, also after a restart. Later the pictures are
 // gone, unless an item has them.
 func TestRemovalUndone(t *testing.T) {
-	do, _ := indexed(t, photo("a", "cat"))
+	do, _ := serveIndex(t, photoItem("a", "cat"))
 	for _, id := range []string{"new/1", "new/2"} {
-		do.form("POST", "/v1/items", pngOf(t, plain(9, 9, green)), "id", id, "columns", `{"label":"x"}`).want(t, 201)
+		do.form("POST", "/v1/items", encodePNG(t, plainPicture(9, 9, green)), "id", id, "columns", `{"label":"x"}`).want(t, 201)
 	}
-	one := itemOf(t, do, "new/1")
+	one := getTestItem(t, do, "new/1")
 	ids := []string{"a", "new/1", "new/2", "nothing", "a"}
 	var out api.Deleted
 	do.json("DELETE", "/v1/items", api.IDs{IDs: ids, Keep: true}).want(t, 200).into(t, &out)
@@ -176,7 +176,7 @@ func TestRemovalUndone(t *testing.T) {
 		t.Fatalf("%+v", out)
 	}
 	c := do.s.collections[0]
-	if err := c.sweep(t.Context(), do.s, time.Now().Add(keptFor-time.Minute)); err != nil {
+	if err := c.removeUnused(t.Context(), do.s, time.Now().Add(restoreTime-time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	do.json("PUT", "/v1/items", api.Items{Items: out.Items[:1]}).want(t, 200) // it has the path again that it had
@@ -185,12 +185,12 @@ func TestRemovalUndone(t *testing.T) {
 	foreign := store.Item{ID: "thief", Path: one.Path, Vector: one.Vector}
 	do.json("PUT", "/v1/items", api.Items{Items: []store.Item{foreign}}).want(t, 403, "forbidden")
 	do.json("PUT", "/v1/items", api.Items{Items: out.Items[1:2]}).want(t, 200)
-	if is := itemOf(t, do, "new/1"); !reflect.DeepEqual(is, one) {
+	if is := getTestItem(t, do, "new/1"); !reflect.DeepEqual(is, one) {
 		t.Errorf("%v", is)
 	}
 	do.get("/v1/items/new%2F1/picture").want(t, 200)
 	restarted := newServer(t, Options{Collections: []Collection{c.Collection}})
-	if err := restarted.collections[0].sweep(t.Context(), restarted, time.Now().Add(keptFor+time.Minute)); err != nil {
+	if err := restarted.collections[0].removeUnused(t.Context(), restarted, time.Now().Add(restoreTime+time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	do.get("/v1/items/new%2F1/picture").want(t, 200)
@@ -203,8 +203,8 @@ func TestRemovalUndone(t *testing.T) {
 
 // Labels are counted with the first ids, by number or by name, and only the items that pass a filter.
 func TestLabels(t *testing.T) {
-	do, _ := indexed(t, photo("c", "cat"), photo("b", "cat"), photo("a", "dog"), photo("f", "cat"), photo("e", "cat"),
-		photo("d", "cat"), store.Item{ID: "z", Vector: []float32{0, 0, 1}, Columns: map[string]any{"price": 9.0}})
+	do, _ := serveIndex(t, photoItem("c", "cat"), photoItem("b", "cat"), photoItem("a", "dog"), photoItem("f", "cat"), photoItem("e", "cat"),
+		photoItem("d", "cat"), store.Item{ID: "z", Vector: []float32{0, 0, 1}, Columns: map[string]any{"price": 9.0}})
 	for target, want := range map[string]api.Labels{
 		"": {Labels: []api.Label{{Label: "cat", Items: 5, IDs: []string{"b", "c", "d", "e"}},
 			{Label: "dog", Items: 1, IDs: []string{"a"}}}, Total: 2, Missing: 1},
@@ -242,7 +242,7 @@ func TestKeptPictures(t *testing.T) {
 		for i := 3; i < len(im.Pix); i += 4 {
 			im.Pix[i] = 255
 		}
-		return pngOf(t, im)
+		return encodePNG(t, im)
 	}
 	first := noise(0)
 	var name api.Picture
@@ -259,7 +259,7 @@ func TestKeptPictures(t *testing.T) {
 	if s.pictures.bytes > 1536<<10 {
 		t.Errorf("%d bytes are kept", s.pictures.bytes)
 	}
-	s.pictures.most = 1000
+	s.pictures.maxBytes = 1000
 	do.form("POST", "/v1/pictures", first).want(t, 413, "too_large")
 }
 
@@ -270,9 +270,9 @@ func TestMay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := NewFollowing("photos/", "/home/me/photos", nil)
-	f.Compared(Comparison{Pending: &PendingRemovals{ID: "x", Removed: []string{"a"}, Items: 5}, Kept: []string{"b"}})
-	f.Failed(fmt.Errorf("/home/me/photos is gone"))
+	f := NewFolderSync("photos/", "/home/me/photos", nil)
+	f.ReportCompared(SyncResult{Pending: &PendingRemovals{ID: "x", Removed: []string{"a"}, Items: 5}, Kept: []string{"b"}})
+	f.ReportFailed(fmt.Errorf("/home/me/photos is gone"))
 	for _, c := range []struct {
 		opt    Options
 		key    string
@@ -281,13 +281,13 @@ func TestMay(t *testing.T) {
 	}{{Options{}, "", "write", true}, {Options{ReadOnly: true}, "", "read", false},
 		{Options{Keys: keys}, readKey, "read", false}, {Options{Keys: keys}, writeKey, "write", true},
 		{Options{Keys: keys, ReadOnly: true}, writeKey, "read", false}} {
-		c.opt.Collections = []Collection{{Name: "things", Store: filled(t, 1), Following: f}}
+		c.opt.Collections = []Collection{{Name: "things", Store: newFilledStore(t, 1), FolderSync: f}}
 		do := &caller{t: t, s: newServer(t, c.opt), contract: newContract(t), key: c.key}
 		var info api.Info
 		body := do.get("/v1/info").want(t, 200)
 		body.into(t, &info)
 		got := info.Collections[0].Following
-		if info.May != c.may || (got.Folder != "") != c.folder || (got.Pending != nil) != c.folder ||
+		if info.Permission != c.may || (got.Folder != "") != c.folder || (got.Pending != nil) != c.folder ||
 			strings.Contains(string(body.body), "/home") != c.folder {
 			t.Errorf("%s: %s", c.may, body.body)
 		}

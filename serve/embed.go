@@ -26,27 +26,27 @@ type Embedder interface {
 	Embed(ctx context.Context, pictures []*imaging.Image) (*matrix.Dense, error)
 }
 
-// Words makes vectors of texts that can be compared with those of pictures, as a text tower does. Many goroutines
+// TextEmbedder makes vectors of texts that can be compared with those of pictures, as a text tower does. Many goroutines
 // call it.
-type Words interface {
+type TextEmbedder interface {
 	// Embed returns a row for each text.
 	Embed(ctx context.Context, texts []string) (*matrix.Dense, error)
 }
 
-// maxWords bounds a text in bytes.
-const maxWords = 4096
+// maxTextBytes bounds a text in bytes.
+const maxTextBytes = 4096
 
 // embedText returns the vector of words, of unit length.
-func (s *Server) embedText(ctx context.Context, c *collection, text string) ([]float32, error) {
-	if c.Words == nil {
-		return nil, invalid.is("Search by a picture, an id or a vector.", "the collection %s takes no words: %s",
-			c.Name, cmp.Or(c.NoWords, "it has no text tower"))
+func (s *Server) embedText(ctx context.Context, c *servedCollection, text string) ([]float32, error) {
+	if c.TextEmbedder == nil {
+		return nil, invalid.newProblem("Search by a picture, an id or a vector.", "the collection %s takes no words: %s",
+			c.Name, cmp.Or(c.NoTextReason, "it has no text tower"))
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.limits.Time)
 	defer cancel()
-	x, err := c.Words.Embed(ctx, []string{text})
+	x, err := c.TextEmbedder.Embed(ctx, []string{text})
 	if err == nil {
-		err = textencoder.Unit(x)
+		err = textencoder.NormalizeRows(x)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("embedding words: %w", err)
@@ -67,8 +67,8 @@ type Sizer interface {
 	Side() int
 }
 
-// side returns the side of an embedder's pictures, or 0 if it is unknown.
-func side(e Embedder) int {
+// pictureSide returns the side of an embedder's pictures, or 0 if it is unknown.
+func pictureSide(e Embedder) int {
 	if s, ok := e.(Sizer); ok {
 		return s.Side()
 	}
@@ -78,10 +78,10 @@ func side(e Embedder) int {
 // decode decodes the picture of a request. Before that it checks the size in the picture's header. It takes memory
 // from the request's loan before it is used. The work has ended when decode returns, so the loan and the request's
 // place are never free while it goes on.
-func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (im *imaging.Image, err error) {
+func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *memoryLoan) (im *imaging.Image, err error) {
 	return im, s.withPicture(ctx, file, l, func(p *imaging.Picture) error {
 		if p.W > s.limits.Pixels/p.H {
-			return tooLarge.is("Make it smaller, or start the server with a larger limit on pixels.",
+			return tooLarge.newProblem("Make it smaller, or start the server with a larger limit on pixels.",
 				"the picture has %d x %d pixels, but only %d are allowed", p.W, p.H, s.limits.Pixels)
 		}
 		if err := l.take(decodingBytes(&p.Header, e), "the picture"); err != nil {
@@ -94,8 +94,8 @@ func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (
 
 // withPicture reads the header of an image file of a request and calls use with it. Errors other than problems are
 // about the file.
-func (s *Server) withPicture(ctx context.Context, file []byte, l *loan, use func(*imaging.Picture) error) error {
-	free, err := s.decoders.enter(ctx, file)
+func (s *Server) withPicture(ctx context.Context, file []byte, l *memoryLoan, use func(*imaging.Picture) error) error {
+	free, err := s.decoders.acquire(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *Server) withPicture(ctx context.Context, file []byte, l *loan, use func
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	return badPicture.is("Send a file of one of these formats: "+imaging.FormatNames()+".", "%s",
+	return badPicture.newProblem("Send a file of one of these formats: "+imaging.FormatNames()+".", "%s",
 		escape.ClipTo(err.Error(), 300))
 }
 
@@ -130,29 +130,29 @@ func decodingBytes(h *imaging.Header, e any) int64 {
 }
 
 // embed returns the vector of a picture that came with a request.
-func (s *Server) embed(ctx context.Context, c *collection, file []byte, l *loan) ([]float32, error) {
-	if c.coalescer == nil {
-		return nil, invalid.is("Send a vector or an id; or start the server with a collection that has its network.",
+func (s *Server) embed(ctx context.Context, c *servedCollection, file []byte, l *memoryLoan) ([]float32, error) {
+	if c.embedQueue == nil {
+		return nil, invalid.newProblem("Send a vector or an id; or start the server with a collection that has its network.",
 			"the collection %s has no network to embed pictures", c.Name)
 	}
 	im, err := s.decode(ctx, c.Embedder, file, l)
 	if err != nil {
 		return nil, err
 	}
-	return c.coalescer.embed(ctx, im)
+	return c.embedQueue.embed(ctx, im)
 }
 
 // maxBatch is the most pictures that are embedded together.
 const maxBatch = 16
 
-// coalescer embeds together the pictures of requests that arrive while the network is busy.
-type coalescer struct {
-	by      Embedder
-	ctx     context.Context // of the collection
-	time    time.Duration   // time limit of a batch
-	queue   *batch.Queue[*job]
-	metrics *metrics
-	log     *slog.Logger
+// embedQueue embeds together the pictures of requests that arrive while the network is busy.
+type embedQueue struct {
+	embedder Embedder
+	ctx      context.Context // of the collection
+	time     time.Duration   // time limit of a batch
+	queue    *batch.Queue[*job]
+	metrics  *metrics
+	log      *slog.Logger
 }
 
 // job is a picture on its way to its vector.
@@ -162,15 +162,15 @@ type job struct {
 	err     error
 }
 
-func newCoalescer(ctx context.Context, by Embedder, time time.Duration, m *metrics, log *slog.Logger) *coalescer {
-	c := &coalescer{by: by, ctx: ctx, time: time, metrics: m, log: log}
-	c.queue = batch.New(maxBatch, c.run)
+func newEmbedQueue(ctx context.Context, by Embedder, time time.Duration, m *metrics, log *slog.Logger) *embedQueue {
+	c := &embedQueue{embedder: by, ctx: ctx, time: time, metrics: m, log: log}
+	c.queue = batch.New(maxBatch, c.embedJobs)
 	return c
 }
 
 // embed returns the picture's vector. When ctx ends it returns at once, unless the picture is being
 // embedded: its memory is in use until then.
-func (c *coalescer) embed(ctx context.Context, im *imaging.Image) ([]float32, error) {
+func (c *embedQueue) embed(ctx context.Context, im *imaging.Image) ([]float32, error) {
 	j := &job{picture: im}
 	if err := c.queue.Do(ctx, j); err != nil {
 		return nil, err
@@ -178,15 +178,15 @@ func (c *coalescer) embed(ctx context.Context, im *imaging.Image) ([]float32, er
 	return j.vector, j.err
 }
 
-// run embeds a batch.
-func (c *coalescer) run(jobs []*job) {
+// embedJobs embeds a batch.
+func (c *embedQueue) embedJobs(jobs []*job) {
 	c.metrics.batch.Observe(float64(len(jobs)))
 	start := time.Now()
-	err := c.together(jobs)
+	err := c.embedBatch(jobs)
 	if err != nil && len(jobs) > 1 {
 		// One picture may be the reason: the others are embedded one by one.
 		for _, j := range jobs {
-			j.err = c.together([]*job{j})
+			j.err = c.embedBatch([]*job{j})
 		}
 	} else {
 		for _, j := range jobs {
@@ -196,8 +196,8 @@ func (c *coalescer) run(jobs []*job) {
 	c.metrics.embedding.Observe(time.Since(start).Seconds())
 }
 
-// together embeds the jobs in one batch. A panic of the network becomes an error, and its stack is logged.
-func (c *coalescer) together(jobs []*job) (err error) {
+// embedBatch embeds the jobs in one batch. A panic of the network becomes an error, and its stack is logged.
+func (c *embedQueue) embedBatch(jobs []*job) (err error) {
 	ctx, cancel := context.WithTimeout(c.ctx, c.time)
 	defer cancel()
 	defer func() {
@@ -210,7 +210,7 @@ func (c *coalescer) together(jobs []*job) (err error) {
 	for i, j := range jobs {
 		pictures[i] = j.picture
 	}
-	x, err := c.by.Embed(ctx, pictures)
+	x, err := c.embedder.Embed(ctx, pictures)
 	if err != nil {
 		return fmt.Errorf("embedding %d pictures: %w", len(jobs), err)
 	}

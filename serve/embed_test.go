@@ -16,28 +16,28 @@ import (
 // What fails with one picture is not tried again for the same one.
 func TestOnePictureFailsOnce(t *testing.T) {
 	calls := 0
-	e := &colours{before: func(int) error { calls++; return errors.New("an odd picture") }}
-	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: filled(t, 5), Embedder: e}}})
-	(&caller{t: t, s: s}).form("POST", "/v1/search", pngOf(t, plain(8, 8, red))).want(t, 500, "internal")
+	e := &colourEmbedder{before: func(int) error { calls++; return errors.New("an odd picture") }}
+	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: newFilledStore(t, 5), Embedder: e}}})
+	(&caller{t: t, s: s}).form("POST", "/v1/search", encodePNG(t, plainPicture(8, 8, red))).want(t, 500, "internal")
 	if calls != 1 {
 		t.Errorf("%d calls", calls)
 	}
 }
 
-// stubborn is an embedder whose decoder goes on after its context has ended, until it is let go.
-type stubborn struct {
-	colours
+// stubbornEmbedder is an embedder whose decoder goes on after its context has ended, until it is let go.
+type stubbornEmbedder struct {
+	colourEmbedder
 	now, most atomic.Int32
-	letGo     chan struct{}
+	release   chan struct{}
 }
 
-func (e *stubborn) Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*imaging.Image, error) {
+func (e *stubbornEmbedder) Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*imaging.Image, error) {
 	n := e.now.Add(1)
 	defer e.now.Add(-1)
 	for most := e.most.Load(); n > most && !e.most.CompareAndSwap(most, n); most = e.most.Load() {
 	}
 	<-ctx.Done()
-	<-e.letGo
+	<-e.release
 	return nil, ctx.Err()
 }
 
@@ -56,9 +56,9 @@ func testDecoders(t *testing.T, name string, places int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &stubborn{letGo: make(chan struct{})}
+	e := &stubbornEmbedder{release: make(chan struct{})}
 	s := newServer(t, Options{Limits: Limits{Time: 100 * time.Millisecond},
-		Collections: []Collection{{Name: "things", Store: filled(t, 5), Embedder: e}}})
+		Collections: []Collection{{Name: "things", Store: newFilledStore(t, 5), Embedder: e}}})
 	requests := 3 * places
 	ended := make(chan int, requests)
 	for range requests {
@@ -69,15 +69,15 @@ func testDecoders(t *testing.T, name string, places int) {
 			t.Errorf("waiting: %d", status)
 		}
 	}
-	if n := e.now.Load(); int(n) != places || s.memory.inUse() == 0 || len(s.working) != places {
-		t.Errorf("%d decoders, %d bytes and %d places in use", n, s.memory.inUse(), len(s.working))
+	if n := e.now.Load(); int(n) != places || s.memory.bytesInUse() == 0 || len(s.requestSlots) != places {
+		t.Errorf("%d decoders, %d bytes and %d places in use", n, s.memory.bytesInUse(), len(s.requestSlots))
 	}
-	close(e.letGo)
+	close(e.release)
 	for range places {
 		<-ended
 	}
-	if n := e.most.Load(); int(n) != places || s.memory.inUse() != 0 || len(s.working)+len(s.decoders.all) != 0 {
-		t.Errorf("in the end: up to %d decoders, %d bytes and %d places in use", n, s.memory.inUse(),
-			len(s.working)+len(s.decoders.all))
+	if n := e.most.Load(); int(n) != places || s.memory.bytesInUse() != 0 || len(s.requestSlots)+len(s.decoders.all) != 0 {
+		t.Errorf("in the end: up to %d decoders, %d bytes and %d places in use", n, s.memory.bytesInUse(),
+			len(s.requestSlots)+len(s.decoders.all))
 	}
 }

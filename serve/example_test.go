@@ -29,7 +29,7 @@ func ExampleServer_Replace() {
 	if err := after.Put(ctx, []store.Item{{ID: "boot", Vector: []float32{1, 0, 0}}}, store.Insert); err != nil {
 		log.Fatal(err)
 	}
-	m := swapped{} // serve.Network(m) of a run.Model
+	m := swapped{} // serve.NetworkEmbedder(m) of a run.Model
 	if err := s.Replace(serve.Collection{Name: "shoes", Store: after, Embedder: m}); err != nil {
 		log.Fatal(err)
 	}

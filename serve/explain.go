@@ -20,63 +20,63 @@ import (
 )
 
 const (
-	// around is the number of items around the query to diagnose. If these are all of one class, beyond is
+	// neighbourhoodItems is the number of items around the query to diagnose. If these are all of one class, beyond is
 	// the number of items of other classes to add.
-	around, beyond = 200, 100
-	// littleContrast is the contrast below which the order of neighbours means little.
-	littleContrast = 0.1
+	neighbourhoodItems, otherClassItems = 200, 100
+	// lowContrast is the contrast below which the order of neighbours means little.
+	lowContrast = 0.1
 )
 
 // explain answers POST /v1/explain: the neighbours and why they are near.
 func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
-	a, err := s.ask(r)
+	a, err := s.readSearch(r)
 	if err != nil {
 		return err
 	}
-	e := api.Explanation{Label: a.collection.label(&a.store), Notes: []string{}}
+	e := api.Explanation{Label: a.collection.classColumn(&a.store), Notes: []string{}}
 	if it := a.query.Item; it != nil && e.Label != "" {
 		e.Class = store.FormatValue(it.Columns[e.Label])
 	}
 	// One search brings the neighbours and the items around, unless fewer or others are shown than the nearest.
 	k, arranged := a.opt.K, a.opt.Least > 0 || a.opt.IsArranged()
 	if !arranged {
-		a.opt.K, a.opt.Vectors = max(k, min(around, s.limits.K)), true
+		a.opt.K, a.opt.Vectors = max(k, min(neighbourhoodItems, s.limits.K)), true
 	}
-	if e.Found, err = s.answer(r.Context(), a); err != nil {
+	if e.Found, err = s.answerSearch(r.Context(), a); err != nil {
 		return err
 	}
 	near := e.Neighbours
 	e.Neighbours = near[:min(k, len(near))]
-	e.Shares, e.Distances = shares(e.Neighbours), distances(e.Neighbours)
-	e.Notes = append(e.Notes, notes(&e)...)
-	e.Notes = append(e.Notes, likelihood(e.Neighbours, a.closed)...)
+	e.Shares, e.Distances = countClasses(e.Neighbours), describeDistances(e.Neighbours)
+	e.Notes = append(e.Notes, describeResult(&e)...)
+	e.Notes = append(e.Notes, describeLikelihood(e.Neighbours, a.closed)...)
 	if e.Label != "" {
 		if arranged {
-			near, err = s.around(r.Context(), a, around, "")
+			near, err = s.itemsAround(r.Context(), a, neighbourhoodItems, "")
 		}
 		if err == nil {
-			e.Neighbourhood, err = s.neighbourhood(r.Context(), a, e.Label, near[:min(around, len(near))])
+			e.Neighbourhood, err = s.diagnoseNeighbourhood(r.Context(), a, e.Label, near[:min(neighbourhoodItems, len(near))])
 		}
-		if p := (*undiagnosed)(nil); err != nil && !errors.As(err, &p) {
+		if p := (*diagnosisError)(nil); err != nil && !errors.As(err, &p) {
 			return err
 		}
 	}
-	a.show(e.Neighbours)
-	return reply(w, http.StatusOK, e)
+	a.trimNeighbours(e.Neighbours)
+	return writeJSON(w, http.StatusOK, e)
 }
 
-// likelihood returns a sentence about how many neighbours show the same thing by the calibration. The estimate
+// describeLikelihood returns a sentence about how many neighbours show the same thing by the calibration. The estimate
 // is for photos of new classes or, with a closed calibration, for new photos.
-func likelihood(near []api.Neighbour, closed bool) []string {
-	near = slices.DeleteFunc(slices.Clone(near), func(n api.Neighbour) bool { return n.Itself })
-	if len(near) == 0 || near[0].Same == nil {
+func describeLikelihood(near []api.Neighbour, closed bool) []string {
+	near = slices.DeleteFunc(slices.Clone(near), func(n api.Neighbour) bool { return n.IsQuery })
+	if len(near) == 0 || near[0].MatchProbability == nil {
 		return nil
 	}
 	sum := 0.0
 	for _, n := range near {
-		sum += option.OrDefault(n.Same, 0)
+		sum += option.OrDefault(n.MatchProbability, 0)
 	}
-	first, last := *near[0].Same, option.OrDefault(near[len(near)-1].Same, 0)
+	first, last := *near[0].MatchProbability, option.OrDefault(near[len(near)-1].MatchProbability, 0)
 	from := "classes that training never saw"
 	if closed {
 		from = "photos that training never saw"
@@ -88,8 +88,8 @@ func likelihood(near []api.Neighbour, closed bool) []string {
 		decide.Percent(first), decide.Percent(last), from)}
 }
 
-// shares counts neighbours by class.
-func shares(near []api.Neighbour) []api.Share {
+// countClasses counts neighbours by class.
+func countClasses(near []api.Neighbour) []api.Share {
 	by := map[string]*api.Share{}
 	for _, n := range near {
 		if n.Label == "" {
@@ -112,7 +112,7 @@ func shares(near []api.Neighbour) []api.Share {
 	return out
 }
 
-func distances(near []api.Neighbour) api.Distances {
+func describeDistances(near []api.Neighbour) api.Distances {
 	n := len(near)
 	if n == 0 {
 		return api.Distances{}
@@ -129,8 +129,8 @@ func distances(near []api.Neighbour) api.Distances {
 	return d
 }
 
-// notes explains the numbers in sentences.
-func notes(e *api.Explanation) []string {
+// describeResult explains the numbers in sentences.
+func describeResult(e *api.Explanation) []string {
 	var out []string
 	n := 0
 	for _, s := range e.Shares {
@@ -153,7 +153,7 @@ func notes(e *api.Explanation) []string {
 	case n < 2 && d.Farthest == 0:
 	case d.Farthest == 0:
 		out = append(out, "All neighbours are at distance 0: their order has no meaning.")
-	case d.Farthest > 0 && d.Contrast < littleContrast:
+	case d.Farthest > 0 && d.Contrast < lowContrast:
 		out = append(out,
 			fmt.Sprintf("The farthest neighbour is only %.0f %% farther than the nearest: their order says "+
 				"little.", 100*(d.Farthest/max(d.Nearest, 1e-300)-1)))
@@ -161,37 +161,37 @@ func notes(e *api.Explanation) []string {
 	return out
 }
 
-// undiagnosed is the reason for a missing diagnosis.
-type undiagnosed struct{ error }
+// diagnosisError is the reason for a missing diagnosis.
+type diagnosisError struct{ error }
 
-// neighbourhood diagnoses the items around the query. If they are of one class, it adds the
+// diagnoseNeighbourhood diagnoses the items around the query. If they are of one class, it adds the
 // nearest items of other classes, to compare the class's width with.
-func (s *Server) neighbourhood(ctx context.Context, a *asked, label string, hits []api.Neighbour) (*api.Neighbourhood,
+func (s *Server) diagnoseNeighbourhood(ctx context.Context, a *searchRequest, label string, hits []api.Neighbour) (*api.Neighbourhood,
 	error) {
-	if one, ok := single(hits, label); ok {
+	if one, ok := singleClass(hits, label); ok {
 		column, named := store.FilterName(label)
 		if _, text := one.(string); text && named {
-			more, err := s.around(ctx, a, beyond, column+" != "+store.FilterValue(one))
+			more, err := s.itemsAround(ctx, a, otherClassItems, column+" != "+store.FilterValue(one))
 			if err != nil {
 				return nil, err
 			}
 			hits = slices.Concat(hits, more)
 		}
 	}
-	in, names := labelled(a, label, hits)
+	in, names := diagnosisInput(a, label, hits)
 	if len(in.Labels) == 0 {
-		return nil, &undiagnosed{errors.New("no item around the query has a class")}
+		return nil, &diagnosisError{errors.New("no item around the query has a class")}
 	}
-	opt := diagnose.Options{MaxK: 16, Seed: 1}
+	opt := diagnose.DiagnosisOptions{MaxK: 16, Seed: 1}
 	if a.info.Distance == rank.Cosine {
 		opt.Distance = rank.Cosine
 	}
-	res, err := diagnose.Run(ctx, in, opt)
+	res, err := diagnose.Diagnose(ctx, in, opt)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, &undiagnosed{err}
+		return nil, &diagnosisError{err}
 	}
 	out := &api.Neighbourhood{Rows: res.Rows, State: string(res.Verdict.State), Score: res.Verdict.Score,
 		Text: res.Verdict.Text, Reasons: res.Verdict.Reasons, Spread: res.Spread, Compactness: res.Compactness,
@@ -201,13 +201,13 @@ func (s *Server) neighbourhood(ctx context.Context, a *asked, label string, hits
 	}
 	for _, c := range res.ByCompactness(len(res.Classes)) {
 		out.Classes = append(out.Classes, api.LocalClass{Class: names[c.Label], Rows: c.Size, Intra: c.Intra,
-			Other: c.Other, Nearest: names[c.Nearest], Compactness: c.Compactness, Modes: c.Kinds})
+			Other: c.NearestDistance, Nearest: names[c.NearestClass], Compactness: c.Compactness, Modes: c.SubClasses})
 	}
 	return out, nil
 }
 
-// around returns up to k items around the query that pass a filter too, with their vectors.
-func (s *Server) around(ctx context.Context, a *asked, k int, filter string) ([]api.Neighbour, error) {
+// itemsAround returns up to k items around the query that pass a filter too, with their vectors.
+func (s *Server) itemsAround(ctx context.Context, a *searchRequest, k int, filter string) ([]api.Neighbour, error) {
 	opt := lookup.Options{K: min(k, s.limits.K), WithItself: a.opt.WithItself, Vectors: true, Filter: a.opt.Filter}
 	if filter != "" {
 		if a.Filter != "" {
@@ -218,15 +218,15 @@ func (s *Server) around(ctx context.Context, a *asked, k int, filter string) ([]
 			return nil, err
 		}
 	}
-	answers, err := lookup.Nearest(ctx, s.gallery(a.collection, &a.store), []lookup.Query{a.query}, opt)
+	answers, err := lookup.Nearest(ctx, s.galleryOf(a.collection, &a.store), []lookup.Query{a.query}, opt)
 	if err != nil {
 		return nil, err
 	}
 	return answers[0].Neighbours, nil
 }
 
-// single returns the one class of all neighbours that have one.
-func single(hits []api.Neighbour, label string) (class any, ok bool) {
+// singleClass returns the one class of all neighbours that have one.
+func singleClass(hits []api.Neighbour, label string) (class any, ok bool) {
 	for i := range hits {
 		v, has := hits[i].Columns[label]
 		switch {
@@ -240,10 +240,10 @@ func single(hits []api.Neighbour, label string) (class any, ok bool) {
 	return class, ok
 }
 
-// labelled returns the vectors of the neighbours that have a class, and of the query item.
-func labelled(a *asked, label string, hits []api.Neighbour) (diagnose.Input, map[int64]string) {
+// diagnosisInput returns the vectors of the neighbours that have a class, and of the query item.
+func diagnosisInput(a *searchRequest, label string, hits []api.Neighbour) (diagnose.DiagnosisInput, map[int64]string) {
 	ids, names := map[string]int64{}, map[int64]string{}
-	var in diagnose.Input
+	var in diagnose.DiagnosisInput
 	var rows [][]float32
 	add := func(it *store.Item) {
 		class := store.FormatValue(it.Columns[label])

@@ -11,8 +11,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// hitsOf makes neighbours of classes, "" for none, at distances of 1, 2, ... times a step.
-func hitsOf(step float64, classes ...string) []api.Neighbour {
+// makeHits makes neighbours of classes, "" for none, at distances of 1, 2, ... times a step.
+func makeHits(step float64, classes ...string) []api.Neighbour {
 	var out []api.Neighbour
 	for i, c := range classes {
 		h := api.Neighbour{Label: c, Hit: store.Hit{Distance: step * float64(i+1)}}
@@ -27,14 +27,14 @@ func hitsOf(step float64, classes ...string) []api.Neighbour {
 // Classes are counted with the nearest and the farthest of each, the most frequent first, of
 // equals by name; the shares are of all hits.
 func TestShares(t *testing.T) {
-	got := shares(hitsOf(1, "b", "a", "", "c", "c", "a", "c", ""))
+	got := countClasses(makeHits(1, "b", "a", "", "c", "c", "a", "c", ""))
 	want := []api.Share{{Class: "c", Count: 3, Share: 3. / 8, Nearest: 4, Farthest: 7},
 		{Class: "a", Count: 2, Share: 2. / 8, Nearest: 2, Farthest: 6},
 		{Class: "b", Count: 1, Share: 1. / 8, Nearest: 1, Farthest: 1}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got := shares(hitsOf(1, "", "")); got == nil || len(got) != 0 {
+	if got := countClasses(makeHits(1, "", "")); got == nil || len(got) != 0 {
 		t.Errorf("of none %v", got)
 	}
 }
@@ -52,7 +52,7 @@ func TestDistances(t *testing.T) {
 		{3, 0, api.Distances{}},
 		{2, -1, api.Distances{Nearest: -2, Median: -1.5, Farthest: -1}}, // minus a product
 	} {
-		if got := distances(hitsOf(c.step, make([]string, c.n)...)); got != c.want {
+		if got := describeDistances(makeHits(c.step, make([]string, c.n)...)); got != c.want {
 			t.Errorf("%d hits: %+v, want %+v", c.n, got, c.want)
 		}
 	}
@@ -86,7 +86,7 @@ func TestNotes(t *testing.T) {
 		{of("", 9, 10), ""}, // a tenth is enough
 		{of("", -3, -1, 2), "2 of 2 neighbours are of one class, a."},
 	} {
-		if got := strings.Join(notes(c.e), "|"); got != c.want {
+		if got := strings.Join(describeResult(c.e), "|"); got != c.want {
 			t.Errorf("%s\nwant %s", got, c.want)
 		}
 	}
@@ -100,22 +100,22 @@ func TestSingle(t *testing.T) {
 		ok      bool
 	}{{[]string{"a", "", "a"}, "a", true}, {[]string{"a", "b"}, "", false}, {[]string{"", ""}, "", false},
 		{nil, "", false}, {[]string{"", "b"}, "b", true}} {
-		got, ok := single(hitsOf(1, c.classes...), "kind")
+		got, ok := singleClass(makeHits(1, c.classes...), "kind")
 		if ok != c.ok || ok && got != c.want {
 			t.Errorf("%q: %v, %v", c.classes, got, ok)
 		}
 	}
 }
 
-// asking is a store that knows how many neighbours it was asked for, and by which filters.
-type asking struct {
+// askedStore is a store that knows how many neighbours it was asked for, and by which filters.
+type askedStore struct {
 	*storetest.Memory
 	k       int // the last of ks
 	ks      []int
 	filters []string
 }
 
-func (a *asking) Search(ctx context.Context, q store.Query) ([]store.Hit, error) {
+func (a *askedStore) Search(ctx context.Context, q store.Query) ([]store.Hit, error) {
 	a.k, a.ks = q.K, append(a.ks, q.K)
 	if q.Filter != "" {
 		a.filters = append(a.filters, q.Filter)
@@ -125,8 +125,8 @@ func (a *asking) Search(ctx context.Context, q store.Query) ([]store.Hit, error)
 
 // To explain neighbours, more of them are asked for, but no more than a request may have.
 func TestExplainAsksFor(t *testing.T) {
-	for _, c := range []struct{ limit, k, want int }{{0, 5, around}, {0, 300, 300}, {50, 5, 50}, {50, 50, 50}} {
-		a := &asking{Memory: filled(t, 5)}
+	for _, c := range []struct{ limit, k, want int }{{0, 5, neighbourhoodItems}, {0, 300, 300}, {50, 5, 50}, {50, 50, 50}} {
+		a := &askedStore{Memory: newFilledStore(t, 5)}
 		var opt Options
 		opt.Collections, opt.Limits.K = []Collection{{Name: "things", Store: a}}, c.limit
 		do := &caller{t: t, s: newServer(t, opt)}
@@ -146,14 +146,14 @@ func TestExplainAsksForOthers(t *testing.T) {
 			`(price < 2 and label = "red" or price > 90) and ` + "`label` != \"red\""},
 		{`price < 2`, `price < 2`}, // of all classes
 	} {
-		a := &asking{Memory: filled(t, 5)}
+		a := &askedStore{Memory: newFilledStore(t, 5)}
 		do := &caller{t: t, s: newServer(t, Options{Collections: []Collection{{Name: "things", Store: a}}})}
 		do.json("POST", "/v1/explain", api.Search{Vector: []float32{1, 0, 0}, Filter: c.filter}).want(t, 200)
 		if got := strings.Join(a.filters, "|"); got != c.want {
 			t.Errorf("%s: asked by %s, want %s", c.filter, got, c.want)
 		}
 	}
-	a := &asking{Memory: &storetest.Memory{Dim: 1}}
+	a := &askedStore{Memory: &storetest.Memory{Dim: 1}}
 	if err := a.Put(t.Context(), []store.Item{{ID: "a", Vector: []float32{1},
 		Columns: map[string]any{"label": "red"}}}, store.Insert); err != nil {
 		t.Fatal(err)
@@ -167,9 +167,9 @@ func TestExplainAsksForOthers(t *testing.T) {
 
 // The calibration's sentence has the sum of the probabilities, the first and the last.
 func TestLikelihood(t *testing.T) {
-	p := func(v float64) api.Neighbour { return api.Neighbour{Same: &v} }
+	p := func(v float64) api.Neighbour { return api.Neighbour{MatchProbability: &v} }
 	for closed, from := range map[bool]string{false: "classes", true: "photos"} {
-		got := likelihood([]api.Neighbour{p(0.9), p(0.6), p(0.25)}, closed)
+		got := describeLikelihood([]api.Neighbour{p(0.9), p(0.6), p(0.25)}, closed)
 		want := "Judged by distance alone, 1.8 of 3 neighbours are expected to show the same thing: the nearest " +
 			"with a " +
 			"probability of 90 %, the farthest with 25 %. This estimate is for " + from + " that training never " +
@@ -179,11 +179,11 @@ func TestLikelihood(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := likelihood([]api.Neighbour{p(0.9)}, false); len(got) != 1 ||
+	if got := describeLikelihood([]api.Neighbour{p(0.9)}, false); len(got) != 1 ||
 		!strings.Contains(got[0], "the farthest with 90 %") {
 		t.Errorf("of one %q", got)
 	}
-	if got := append(likelihood(nil, false), likelihood([]api.Neighbour{{}, p(1)}, false)...); got != nil {
+	if got := append(describeLikelihood(nil, false), describeLikelihood([]api.Neighbour{{}, p(1)}, false)...); got != nil {
 		t.Errorf("without a calibration %q", got)
 	}
 }

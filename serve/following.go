@@ -13,13 +13,13 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// Following is the state of a collection that follows a folder. The program that changes the collection
+// FolderSync is the state of a collection that follows a folder. The program that changes the collection
 // reports to it; /v1/info, the page and /metrics show it. Its methods may be called by several goroutines.
-type Following struct {
+type FolderSync struct {
 	folder, place string // as the user names it, and its absolute path
 
-	decision func(p *PendingRemovals, remove bool) error // records a decision
-	now      chan struct{}                               // a comparison is requested
+	decision   func(p *PendingRemovals, remove bool) error // records a decision
+	compareNow chan struct{}                               // a comparison is requested
 
 	mu          sync.Mutex
 	done, total int
@@ -41,25 +41,25 @@ type PendingRemovals struct {
 	Removed []string // ids of the items, in their order
 }
 
-// Comparison is the result of a comparison with a folder.
-type Comparison struct {
+// SyncResult is the result of a comparison with a folder.
+type SyncResult struct {
 	Changes map[string]int   // number of changes of each kind
 	Pending *PendingRemovals // removals that wait for a decision; nil if none do
 	Kept    []string         // ids of items that stay by a decision, although their photos are missing
 	LeftOut []data.LeftOut   // files of the folder that are not in the collection
 }
 
-// NewFollowing returns the state before the first comparison with a folder. place is the folder's absolute path, which
+// NewFolderSync returns the state before the first comparison with a folder. place is the folder's absolute path, which
 // items of its photos record. decide records a decision about removals that wait: remove them at the next comparison,
 // or keep their items. nil is for a collection whose removals never wait.
-func NewFollowing(folder, place string, decide func(p *PendingRemovals, remove bool) error) *Following {
-	return &Following{folder: folder, place: place, decision: decide, now: make(chan struct{}, 1),
+func NewFolderSync(folder, place string, decide func(p *PendingRemovals, remove bool) error) *FolderSync {
+	return &FolderSync{folder: folder, place: place, decision: decide, compareNow: make(chan struct{}, 1),
 		changes: map[string]int{}}
 }
 
 // Owns reports whether an item is of a photo of the folder, so that only the folder adds and removes it. It reports
 // false for nil, which follows no folder.
-func (f *Following) Owns(it *store.Item) bool {
+func (f *FolderSync) Owns(it *store.Item) bool {
 	if f == nil || !mirror.IsFromSet(it, f.place) {
 		return false
 	}
@@ -68,11 +68,11 @@ func (f *Following) Owns(it *store.Item) bool {
 	return !f.missing[it.ID]
 }
 
-// Requested receives a value when a comparison is to begin at once.
-func (f *Following) Requested() <-chan struct{} { return f.now }
+// CompareRequests receives a value when a comparison is to begin at once.
+func (f *FolderSync) CompareRequests() <-chan struct{} { return f.compareNow }
 
-// waiting returns the removals that wait for a decision; nil if none do.
-func (f *Following) waiting() *PendingRemovals {
+// pendingRemovals returns the removals that wait for a decision; nil if none do.
+func (f *FolderSync) pendingRemovals() *PendingRemovals {
 	if f == nil {
 		return nil
 	}
@@ -82,8 +82,8 @@ func (f *Following) waiting() *PendingRemovals {
 }
 
 // decide records a decision about the removals that wait, and requests a comparison.
-func (f *Following) decide(id string, remove bool) error {
-	p := f.waiting()
+func (f *FolderSync) decide(id string, remove bool) error {
+	p := f.pendingRemovals()
 	if p == nil || p.ID != id {
 		return mirror.ErrOutdated
 	}
@@ -99,22 +99,22 @@ func (f *Following) decide(id string, remove bool) error {
 		}
 	}
 	select {
-	case f.now <- struct{}{}:
+	case f.compareNow <- struct{}{}:
 	default:
 	}
 	return nil
 }
 
-// Embedding reports that done of total new photos are embedded.
-func (f *Following) Embedding(done, total int) {
+// ReportEmbedding reports that done of total new photos are embedded.
+func (f *FolderSync) ReportEmbedding(done, total int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done, f.total = done, total
 }
 
-// Compared reports the end of a comparison, after which the collection is as the folder is, except for photos whose
+// ReportCompared reports the end of a comparison, after which the collection is as the folder is, except for photos whose
 // items stay.
-func (f *Following) Compared(result Comparison) {
+func (f *FolderSync) ReportCompared(result SyncResult) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done, f.total, f.failed, f.current = 0, 0, "", time.Now()
@@ -132,8 +132,8 @@ func (f *Following) Compared(result Comparison) {
 	}
 }
 
-// Failed reports that a comparison failed. The collection is as before.
-func (f *Following) Failed(err error) {
+// ReportFailed reports that a comparison failed. The collection is as before.
+func (f *FolderSync) ReportFailed(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done, f.total, f.failed = 0, 0, err.Error()
@@ -141,7 +141,7 @@ func (f *Following) Failed(err error) {
 
 // state returns the answer of /v1/info to a caller with a right; nil without a folder. Folders, files and errors are
 // matters of those who may write.
-func (f *Following) state(may Right) *api.Following {
+func (f *FolderSync) state(may Permission) *api.Following {
 	if f == nil {
 		return nil
 	}
@@ -176,17 +176,17 @@ func (f *Following) state(may Right) *api.Following {
 	return out
 }
 
-// followed measures a Following.
-type followed struct {
-	f                                         *Following
+// syncCollector measures a Following.
+type syncCollector struct {
+	f                                         *FolderSync
 	photos, success, failed, changes, pending *prometheus.Desc
 }
 
-func newFollowed(collection string, f *Following) *followed {
+func newSyncCollector(collection string, f *FolderSync) *syncCollector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("kindred_sync_"+name, help, labels, prometheus.Labels{"collection": collection})
 	}
-	return &followed{f: f,
+	return &syncCollector{f: f,
 		photos: desc("photos", "New photos of the running change of a followed folder: to embed, and embedded.",
 			"state"),
 		success: desc("last_success_timestamp_seconds",
@@ -197,14 +197,14 @@ func newFollowed(collection string, f *Following) *followed {
 }
 
 // Describe implements prometheus.Collector.
-func (c *followed) Describe(to chan<- *prometheus.Desc) {
+func (c *syncCollector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{c.photos, c.success, c.failed, c.changes, c.pending} {
 		to <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (c *followed) Collect(to chan<- prometheus.Metric) {
+func (c *syncCollector) Collect(to chan<- prometheus.Metric) {
 	c.f.mu.Lock()
 	waiting := 0
 	if c.f.pending != nil {

@@ -14,9 +14,9 @@ import (
 
 // A collection that follows a folder says what it does, in /v1/info and in the metrics; another says nothing.
 func TestFollowing(t *testing.T) {
-	f := NewFollowing("photos/", "/home/me/photos", nil)
+	f := NewFolderSync("photos/", "/home/me/photos", nil)
 	s := newServer(t, Options{Collections: []Collection{
-		{Name: "things", Store: &storetest.Memory{Dim: 3}, Following: f},
+		{Name: "things", Store: &storetest.Memory{Dim: 3}, FolderSync: f},
 		{Name: "others", Store: &storetest.Memory{Dim: 3}}}})
 	do := &caller{t: t, contract: newContract(t), s: s}
 	began := time.Now().Truncate(time.Second)
@@ -30,19 +30,19 @@ func TestFollowing(t *testing.T) {
 		{"at first", func() {}, api.Following{State: api.Comparing}, false,
 			[]string{`photos{collection="things",state="to embed"} 0`, `failed{collection="things"} 0`,
 				`last_success_timestamp_seconds{collection="things"} 0`}, []string{"changes_total{"}},
-		{"embedding", func() { f.Embedding(120, 900) },
+		{"embedding", func() { f.ReportEmbedding(120, 900) },
 			api.Following{State: api.Embedding, Embedded: 120, ToEmbed: 900}, false,
 			[]string{`photos{collection="things",state="to embed"} 900`,
 				`photos{collection="things",state="embedded"} 120`}, nil},
-		{"done", func() { f.Compared(Comparison{Changes: map[string]int{"added": 900, "removed": 0}}) },
+		{"done", func() { f.ReportCompared(SyncResult{Changes: map[string]int{"added": 900, "removed": 0}}) },
 			api.Following{State: api.Current},
 			true, []string{`photos{collection="things",state="embedded"} 0`, `failed{collection="things"} 0`,
 				`changes_total{collection="things",kind="added"} 900`,
 				`changes_total{collection="things",kind="removed"} 0`},
 			[]string{`last_success_timestamp_seconds{collection="things"} 0`}},
-		{"failed", func() { f.Embedding(1, 2); f.Failed(errors.New("no folder")) },
+		{"failed", func() { f.ReportEmbedding(1, 2); f.ReportFailed(errors.New("no folder")) },
 			api.Following{State: api.Failed, Error: "no folder"}, true, []string{`failed{collection="things"} 1`}, nil},
-		{"again", func() { f.Compared(Comparison{Changes: map[string]int{"added": 2}}) },
+		{"again", func() { f.ReportCompared(SyncResult{Changes: map[string]int{"added": 2}}) },
 			api.Following{State: api.Current}, true, []string{`failed{collection="things"} 0`,
 				`changes_total{collection="things",kind="added"} 902`}, nil},
 	} {

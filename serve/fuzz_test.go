@@ -16,7 +16,7 @@ import (
 // FuzzRequests: whatever the body and its type, a request that changes or asks
 // something is answered, and not with a failure of the server.
 func FuzzRequests(f *testing.F) {
-	kind, form := formOf(f, pngOf(f, plain(4, 4, red)), "k", "3", "columns", `{"label":"x"}`)
+	kind, form := encodeForm(f, encodePNG(f, plainPicture(4, 4, red)), "k", "3", "columns", `{"label":"x"}`)
 	for _, body := range []string{`{"vector":[1,0,0],"k":3,"filter":"price < 3","columns":["label"]}`,
 		`{"id":"red/001"}`,
 		`{"items":[{"id":"a","vector":[1,2,3],"columns":{"label":"x","n":1e3,"b":true}}]}`, `{"ids":["a"]}`,
@@ -47,7 +47,7 @@ func FuzzRequests(f *testing.F) {
 // FuzzDecisions: whatever is sent as decisions on a page is refused, and changes nothing,
 // or is kept as it is answered, for another server to read.
 func FuzzDecisions(f *testing.F) {
-	whole, err := json.Marshal(decided(0))
+	whole, err := json.Marshal(decisionsAfter(0))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func FuzzDecisions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		// Where a key is written twice, or in capitals, less is allowed by the document than
 		// is taken: only what is refused is held to it.
-		s.review.now = api.Decisions{Done: map[string]api.Decision{}, Past: []api.Step{}}
+		s.review.decided = api.Decisions{Done: map[string]api.Decision{}, History: []api.Step{}}
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func FuzzDecisions(f *testing.F) {
 		if a.StatusCode != 200 {
 			own.contract = contract
 			own.do("PUT", "/v1/review/decisions", "application/json", body)
-			if _, err := os.Stat(file); a.StatusCode >= 500 || err == nil || s.review.now.Version != 0 {
+			if _, err := os.Stat(file); a.StatusCode >= 500 || err == nil || s.review.decided.Version != 0 {
 				t.Fatalf("%d: %s (%v)", a.StatusCode, a.body, err)
 			}
 			return
@@ -90,9 +90,9 @@ func FuzzDecisions(f *testing.F) {
 		if json.Unmarshal(body, &parts) != nil || len(parts) < 4 {
 			t.Fatalf("%s is taken for all decisions", body)
 		}
-		if answered.Version != 1 || !reflect.DeepEqual(again.now, answered) ||
-			!reflect.DeepEqual(s.review.now, answered) {
-			t.Fatalf("%s: answered %+v, kept %+v", body, answered, again.now)
+		if answered.Version != 1 || !reflect.DeepEqual(again.decided, answered) ||
+			!reflect.DeepEqual(s.review.decided, answered) {
+			t.Fatalf("%s: answered %+v, kept %+v", body, answered, again.decided)
 		}
 	})
 }
@@ -121,7 +121,7 @@ func FuzzAddresses(f *testing.F) {
 		}
 		own := *do
 		own.t = t
-		if p := u.EscapedPath(); p != cleaned(p) {
+		if p := u.EscapedPath(); p != cleanPath(p) {
 			own.contract = nil // refused before there is a route
 		}
 		a := own.get(target)

@@ -29,17 +29,17 @@ func TestCountedAgain(t *testing.T) {
 	first := put("a", "x")
 	asked := func(info *store.Info, wait time.Duration, want int) {
 		t.Helper()
-		c.counted.mu.Lock()
-		before := c.counted.now
-		c.counted.next = time.Now().Add(wait)
-		c.counted.mu.Unlock()
-		got, err := s.labels(t.Context(), c, info)
+		c.labelCounts.mu.Lock()
+		before := c.labelCounts.current
+		c.labelCounts.next = time.Now().Add(wait)
+		c.labelCounts.mu.Unlock()
+		got, err := s.countLabels(t.Context(), c, info)
 		if err != nil || got.Items != want {
 			t.Errorf("%d items, %v, want %d", got.Items, err, want)
 		}
-		c.counted.mu.Lock()
-		defer c.counted.mu.Unlock()
-		if again := c.counted.now != before; again != (before == nil || wait < 0 && info.Version != first.Version) {
+		c.labelCounts.mu.Lock()
+		defer c.labelCounts.mu.Unlock()
+		if again := c.labelCounts.current != before; again != (before == nil || wait < 0 && info.Version != first.Version) {
 			t.Errorf("version %d after %v: counted %v", info.Version, wait, again)
 		}
 	}

@@ -29,17 +29,17 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// colours embeds a picture by its mean colour. Its dimension is 3.
-type colours struct {
+// colourEmbedder embeds a picture by its mean colour. Its dimension is 3.
+type colourEmbedder struct {
 	before func(n int) error // called with the number of pictures
 }
 
-func (c *colours) Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*imaging.Image, error) {
+func (c *colourEmbedder) Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*imaging.Image, error) {
 	im := new(imaging.Image)
 	return im, p.Decode(ctx, &imaging.Decoder{MaxPixels: maxPixels}, im)
 }
 
-func (c *colours) Embed(_ context.Context, pictures []*imaging.Image) (*matrix.Dense, error) {
+func (c *colourEmbedder) Embed(_ context.Context, pictures []*imaging.Image) (*matrix.Dense, error) {
 	if c.before != nil {
 		if err := c.before(len(pictures)); err != nil {
 			return nil, err
@@ -55,8 +55,8 @@ func (c *colours) Embed(_ context.Context, pictures []*imaging.Image) (*matrix.D
 	return x, nil
 }
 
-// plain is a picture of one colour.
-func plain(w, h int, c color.Color) image.Image {
+// plainPicture is a picture of one colour.
+func plainPicture(w, h int, c color.Color) image.Image {
 	im := image.NewRGBA(image.Rect(0, 0, w, h))
 	for i := range w * h {
 		im.Set(i%w, i/w, c)
@@ -64,7 +64,7 @@ func plain(w, h int, c color.Color) image.Image {
 	return im
 }
 
-func pngOf(t testing.TB, im image.Image) []byte {
+func encodePNG(t testing.TB, im image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := png.Encode(&b, im); err != nil {
@@ -73,7 +73,7 @@ func pngOf(t testing.TB, im image.Image) []byte {
 	return b.Bytes()
 }
 
-func jpegOf(t testing.TB, im image.Image) []byte {
+func encodeJPEG(t testing.TB, im image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, im, nil); err != nil {
@@ -84,9 +84,9 @@ func jpegOf(t testing.TB, im image.Image) []byte {
 
 var red, green, blue = color.RGBA{255, 0, 0, 255}, color.RGBA{0, 255, 0, 255}, color.RGBA{0, 0, 255, 255}
 
-// filled is a store of three clouds of n items each, with the classes red, green and
+// newFilledStore is a store of three clouds of n items each, with the classes red, green and
 // blue and a price.
-func filled(t testing.TB, n int) *storetest.Memory {
+func newFilledStore(t testing.TB, n int) *storetest.Memory {
 	t.Helper()
 	m := &storetest.Memory{Dim: 3}
 	var items []store.Item
@@ -109,7 +109,7 @@ func filled(t testing.TB, n int) *storetest.Memory {
 func newServer(t testing.TB, opt Options) *Server {
 	t.Helper()
 	if opt.Collections == nil {
-		opt.Collections = []Collection{{Name: "things", Store: filled(t, 20), Embedder: &colours{}}}
+		opt.Collections = []Collection{{Name: "things", Store: newFilledStore(t, 20), Embedder: &colourEmbedder{}}}
 	}
 	if opt.Limits.Rate == 0 {
 		opt.Limits.Rate = -1
@@ -251,11 +251,11 @@ func (c *caller) get(target string) *answer { c.t.Helper(); return c.do("GET", t
 // form sends a picture with values: name, value, name, value...
 func (c *caller) form(method, target string, picture []byte, values ...string) *answer {
 	c.t.Helper()
-	kind, body := formOf(c.t, picture, values...)
+	kind, body := encodeForm(c.t, picture, values...)
 	return c.do(method, target, kind, body)
 }
 
-func formOf(t testing.TB, picture []byte, values ...string) (kind string, body []byte) {
+func encodeForm(t testing.TB, picture []byte, values ...string) (kind string, body []byte) {
 	t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)

@@ -41,12 +41,12 @@ type attacker struct {
 
 func newAttacker(t *testing.T) *attacker {
 	a := &attacker{t: t, rng: rand.New(rand.NewPCG(1, 2))}
-	im := plain(16, 12, blue)
+	im := plainPicture(16, 12, blue)
 	var g, b, ti bytes.Buffer
 	if gif.Encode(&g, im, nil) != nil || bmp.Encode(&b, im) != nil || tiff.Encode(&ti, im, nil) != nil {
 		t.Fatal("no pictures")
 	}
-	a.pictures = [][]byte{pngOf(t, im), jpegOf(t, im), g.Bytes(), b.Bytes(), ti.Bytes()}
+	a.pictures = [][]byte{encodePNG(t, im), encodeJPEG(t, im), g.Bytes(), b.Bytes(), ti.Bytes()}
 	return a
 }
 
@@ -189,7 +189,7 @@ func (a *attacker) bomb() attack {
 	default: // really 2000 x 2000 in a few kilobytes
 		file = manyPixels(a.t)
 	}
-	kind, body := formOf(a.t, file)
+	kind, body := encodeForm(a.t, file)
 	method, path := pick(a, "POST", "PUT"), "/v1/items"
 	if method == "POST" {
 		path = pick(a, "/v1/search", "/v1/explain", "/v1/items")
@@ -201,7 +201,7 @@ var manyPixels = func() func(t testing.TB) []byte {
 	var once sync.Once
 	var file []byte
 	return func(t testing.TB) []byte {
-		once.Do(func() { file = pngOf(t, image.NewGray(image.Rect(0, 0, 2000, 2000))) })
+		once.Do(func() { file = encodePNG(t, image.NewGray(image.Rect(0, 0, 2000, 2000))) })
 		return file
 	}
 }()
@@ -309,7 +309,7 @@ func (at attack) send(t testing.TB, address string) int {
 func TestHostile(t *testing.T) {
 	s := newServer(t, Options{Local: true, Limits: Limits{Body: 4 << 20, Pixels: 1_000_000, Memory: 64 << 20,
 		Time: 30 * time.Second}})
-	address := start(t, s)
+	address := startServer(t, s)
 	want, clients := 10_000, 8
 	if testing.Short() {
 		want = 1000
@@ -361,7 +361,7 @@ func TestHostile(t *testing.T) {
 		t.Error("a handler panicked")
 	}
 	do.json("POST", "/v1/search", map[string]any{"id": "red/001"}).want(t, 200)
-	if used := s.memory.inUse(); used != 0 {
+	if used := s.memory.bytesInUse(); used != 0 {
 		t.Errorf("%d bytes of the account are still taken", used)
 	}
 }
@@ -370,7 +370,7 @@ func TestHostile(t *testing.T) {
 // stay.
 func TestSlowClients(t *testing.T) {
 	s := newServer(t, Options{Limits: Limits{Concurrent: 2}})
-	address := start(t, s)
+	address := startServer(t, s)
 	for range 50 {
 		c, err := net.Dial("tcp", address)
 		if err != nil {
@@ -386,11 +386,11 @@ func TestSlowClients(t *testing.T) {
 	}
 	(&caller{t: t, s: s}).json("POST", "/v1/search", map[string]any{"id": "red/001"}).want(t, 200)
 
-	address = start(t, newServer(t, Options{Limits: Limits{Concurrent: 2, Time: 300 * time.Millisecond}}))
+	address = startServer(t, newServer(t, Options{Limits: Limits{Concurrent: 2, Time: 300 * time.Millisecond}}))
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			status, _, _, err := drip(address, "POST", "/v1/search", "application/json")
+			status, _, _, err := sendSlowly(address, "POST", "/v1/search", "application/json")
 			if err != nil || status != 408 {
 				t.Errorf("%d for a slow body, %v", status, err)
 			}
@@ -443,7 +443,7 @@ func TestManySmallItems(t *testing.T) {
 	small := newServer(t, Options{Limits: Limits{Memory: 1 << 20}})
 	do.s = small
 	do.do("PUT", "/v1/items", "application/json", body[:600<<10]).want(t, 413, "too_large")
-	if n := small.memory.inUse(); n != 0 {
+	if n := small.memory.bytesInUse(); n != 0 {
 		t.Errorf("%d bytes of the account are still taken", n)
 	}
 }

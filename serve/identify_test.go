@@ -19,9 +19,9 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// spots are photos of classes from to to, eight of each, around places that a class has for
+// drawSpots are photos of classes from to to, eight of each, around places that a class has for
 // itself.
-func spots(from, to int) (*matrix.Dense, []int64) {
+func drawSpots(from, to int) (*matrix.Dense, []int64) {
 	x, labels := matrix.New(8*(to-from), 3), []int64{}
 	rng := rand.New(rand.NewPCG(uint64(from), 1))
 	for c := from; c < to; c++ {
@@ -38,10 +38,10 @@ func spots(from, to int) (*matrix.Dense, []int64) {
 	return x, labels
 }
 
-// meaning is a calibration on 60 such classes.
-func meaning(t testing.TB) *decide.Calibration {
+// calibrateSpots is a calibration on 60 such classes.
+func calibrateSpots(t testing.TB) *decide.Calibration {
 	t.Helper()
-	x, labels := spots(0, 60)
+	x, labels := drawSpots(0, 60)
 	c, err := decide.Calibrate(t.Context(), x, labels, decide.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -49,12 +49,12 @@ func meaning(t testing.TB) *decide.Calibration {
 	return c
 }
 
-// spotted serves a collection of 20 other classes, of which the last of the eight photos
+// serveSpots serves a collection of 20 other classes, of which the last of the eight photos
 // are not in it.
-func spotted(t testing.TB) (*caller, *storetest.Memory) {
+func serveSpots(t testing.TB) (*caller, *storetest.Memory) {
 	t.Helper()
 	m := &storetest.Memory{Dim: 3}
-	x, labels := spots(100, 120)
+	x, labels := drawSpots(100, 120)
 	for i, l := range labels {
 		it := store.Item{ID: fmt.Sprint(i), Vector: x.Row(i), Columns: map[string]any{"label": fmt.Sprint("spot ", l)}}
 		if i%8 == 7 {
@@ -64,19 +64,19 @@ func spotted(t testing.TB) (*caller, *storetest.Memory) {
 			t.Fatal(err)
 		}
 	}
-	s := newServer(t, Options{Collections: []Collection{{Name: "spots", Store: m, Calibration: meaning(t)}}})
+	s := newServer(t, Options{Collections: []Collection{{Name: "spots", Store: m, Calibration: calibrateSpots(t)}}})
 	return &caller{t: t, s: s, contract: newContract(t)}, m
 }
 
-// identifying brings about the answers of POST /v1/identify.
-func identifying(t *testing.T, do *caller) {
+// checkIdentify brings about the answers of POST /v1/identify.
+func checkIdentify(t *testing.T, do *caller) {
 	const ask = "/v1/identify"
 	do.json("POST", ask, api.Identify{Vectors: [][]float32{{1, 0, 0}}, IDs: []string{"red/001"}, FPIR: 0.1,
 		Strangers: 0.2, Coverage: 0.9}).want(t, 200)
-	do.form("POST", ask, jpegOf(t, plain(40, 40, blue)), "fpir", "0.1").want(t, 200)
-	do.form("POST", ask, jpegOf(t, plain(40, 40, blue)), "fpir", "low").want(t, 400, "bad_request")
-	do.form("POST", ask, jpegOf(t, plain(40, 40, blue)), "coverage", "0.9", "by_class", "false").want(t, 200)
-	do.form("POST", ask, jpegOf(t, plain(40, 40, blue)), "by_class", "perhaps").want(t, 400, "bad_request")
+	do.form("POST", ask, encodeJPEG(t, plainPicture(40, 40, blue)), "fpir", "0.1").want(t, 200)
+	do.form("POST", ask, encodeJPEG(t, plainPicture(40, 40, blue)), "fpir", "low").want(t, 400, "bad_request")
+	do.form("POST", ask, encodeJPEG(t, plainPicture(40, 40, blue)), "coverage", "0.9", "by_class", "false").want(t, 200)
+	do.form("POST", ask, encodeJPEG(t, plainPicture(40, 40, blue)), "by_class", "perhaps").want(t, 400, "bad_request")
 	do.json("POST", ask, api.Identify{}).want(t, 422, "invalid")
 	do.json("POST", ask, api.Identify{IDs: []string{"nothing"}}).want(t, 404, "not_found")
 	do.json("POST", ask, api.Identify{IDs: slices.Repeat([]string{"a"}, 17)}).want(t, 413, "too_large")
@@ -93,8 +93,8 @@ func identifying(t *testing.T, do *caller) {
 // TestIdentify: photos of classes of the collection get their label, alone and together,
 // strangers are unknown, and the metrics count both.
 func TestIdentify(t *testing.T) {
-	do, _ := spotted(t)
-	x, labels := spots(100, 140)
+	do, _ := serveSpots(t)
+	x, labels := drawSpots(100, 140)
 	right, let := 0, 0
 	for i := 7; i < len(labels); i += 8 {
 		var got api.Identified
@@ -102,7 +102,7 @@ func TestIdentify(t *testing.T) {
 			into(t, &got)
 		want := fmt.Sprint("spot ", labels[i])
 		switch {
-		case got.Items != 140 || got.Classes != 20 || got.Photos != 1 || got.Needed <= 0:
+		case got.Items != 140 || got.Classes != 20 || got.Photos != 1 || got.NeededProbability <= 0:
 			t.Fatalf("%+v", got)
 		case labels[i] < 120 && got.Label == want && !got.Unknown && got.Probability > 0.5 &&
 			slices.Contains(got.Set, want):
@@ -133,13 +133,13 @@ func TestIdentify(t *testing.T) {
 // TestLeast: neighbours come with probabilities, and least cuts them, in search and in
 // explain, whose notes add them up.
 func TestLeast(t *testing.T) {
-	do, m := spotted(t)
+	do, m := serveSpots(t)
 	var all, cut api.Found
 	do.json("POST", "/v1/search", api.Search{ID: "0", K: 20}).want(t, 200).into(t, &all)
-	do.json("POST", "/v1/search", api.Search{ID: "0", K: 20, Least: 0.5}).want(t, 200).into(t, &cut)
+	do.json("POST", "/v1/search", api.Search{ID: "0", K: 20, MinProbability: 0.5}).want(t, 200).into(t, &cut)
 	kept, sum, last := 0, 0.0, 1.0
 	for _, n := range all.Neighbours {
-		p := option.OrDefault(n.Same, -1)
+		p := option.OrDefault(n.MatchProbability, -1)
 		if p < 0 || p > last {
 			t.Errorf("probability %g after %g", p, last)
 		}
@@ -152,13 +152,13 @@ func TestLeast(t *testing.T) {
 		t.Errorf("%d of %d are kept, want %d", len(cut.Neighbours), len(all.Neighbours), kept)
 	}
 	var e api.Explanation
-	do.json("POST", "/v1/explain", api.Search{ID: "0", K: 20, Least: 0.5}).want(t, 200).into(t, &e)
+	do.json("POST", "/v1/explain", api.Search{ID: "0", K: 20, MinProbability: 0.5}).want(t, 200).into(t, &e)
 	want := fmt.Sprintf("Judged by distance alone, %.1f of %d neighbours are expected", sum, kept)
 	if notes := strings.Join(e.Notes, " "); !strings.Contains(notes, want) || len(e.Neighbours) != kept {
 		t.Errorf("%q, want %q", notes, want)
 	}
 	// What is likely changes with the labels that there are.
-	same := option.OrDefault(all.Neighbours[0].Same, 0)
+	same := option.OrDefault(all.Neighbours[0].MatchProbability, 0)
 	for i := range 400 {
 		it := store.Item{ID: fmt.Sprint("new ", i), Vector: []float32{1e3, 0, 0},
 			Columns: map[string]any{"label": fmt.Sprint("far ", i)}}
@@ -166,18 +166,18 @@ func TestLeast(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	do.s.collections[0].counted.mu.Lock()
-	do.s.collections[0].counted.next = do.s.collections[0].counted.next.Add(-1e12) // it is time to count again
-	do.s.collections[0].counted.mu.Unlock()
+	do.s.collections[0].labelCounts.mu.Lock()
+	do.s.collections[0].labelCounts.next = do.s.collections[0].labelCounts.next.Add(-1e12) // it is time to count again
+	do.s.collections[0].labelCounts.mu.Unlock()
 	do.json("POST", "/v1/search", api.Search{ID: "0", K: 20}).want(t, 200).into(t, &all)
-	if now := option.OrDefault(all.Neighbours[0].Same, 0); !(now < same) {
+	if now := option.OrDefault(all.Neighbours[0].MatchProbability, 0); !(now < same) {
 		t.Errorf("among more classes the nearest is as likely: %g, before %g", now, same)
 	}
 }
 
 // TestInfoCalibration: what is promised is told, for the collection as it is.
 func TestInfoCalibration(t *testing.T) {
-	do, _ := spotted(t)
+	do, _ := serveSpots(t)
 	var in api.Info
 	do.get("/v1/info").want(t, 200).into(t, &in)
 	c := in.Collections[0].Calibration
@@ -195,7 +195,7 @@ func TestInfoCalibration(t *testing.T) {
 // sentence of kindred identify.
 func TestInfoDrift(t *testing.T) {
 	m := &storetest.Memory{Dim: 3}
-	x, labels := spots(100, 160)
+	x, labels := drawSpots(100, 160)
 	for i, l := range labels { // a hundredth of the scale
 		for k := range x.Row(i) {
 			x.Row(i)[k] /= 100
@@ -205,7 +205,7 @@ func TestInfoDrift(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := newServer(t, Options{Collections: []Collection{{Name: "spots", Store: m, Calibration: meaning(t)}}})
+	s := newServer(t, Options{Collections: []Collection{{Name: "spots", Store: m, Calibration: calibrateSpots(t)}}})
 	do := &caller{t: t, s: s, contract: newContract(t)}
 	var in api.Info
 	do.get("/v1/info").want(t, 200).into(t, &in)
@@ -218,9 +218,9 @@ func TestInfoDrift(t *testing.T) {
 
 // TestOtherCalibration: one for another distance or other vectors is refused.
 func TestOtherCalibration(t *testing.T) {
-	other := *meaning(t)
+	other := *calibrateSpots(t)
 	other.Distance = rank.Cosine
-	for _, c := range []Collection{{Name: "spots", Store: &storetest.Memory{Dim: 4}, Calibration: meaning(t)},
+	for _, c := range []Collection{{Name: "spots", Store: &storetest.Memory{Dim: 4}, Calibration: calibrateSpots(t)},
 		{Name: "spots", Store: &storetest.Memory{Dim: 3}, Calibration: &other}} {
 		_, err := New(Options{Collections: []Collection{c}})
 		if err == nil || !strings.Contains(err.Error(), "kindred calibrate") {
@@ -232,9 +232,9 @@ func TestOtherCalibration(t *testing.T) {
 // TestMostTogether: a request may have up to 16 photos of one thing, vectors and ids
 // together.
 func TestMostTogether(t *testing.T) {
-	do, _ := spotted(t)
-	x, _ := spots(100, 120)
-	for n, status := range map[int]int{1: 200, mostTogether: 200, mostTogether + 1: 413} {
+	do, _ := serveSpots(t)
+	x, _ := drawSpots(100, 120)
+	for n, status := range map[int]int{1: 200, maxPhotosTogether: 200, maxPhotosTogether + 1: 413} {
 		a := api.Identify{IDs: []string{"0"}}
 		for i := range n - 1 {
 			a.Vectors = append(a.Vectors, x.Row(i))
@@ -250,7 +250,7 @@ func TestVotersUntilOutOfReach(t *testing.T) {
 		voters = 32 // of package decide
 		spare  = 8  // items more, as some may be the photo itself, up to the limit
 	)
-	calibration := meaning(t)
+	calibration := calibrateSpots(t)
 	for _, c := range []struct {
 		same, others, limit int
 		coverage            float64
@@ -267,7 +267,7 @@ func TestVotersUntilOutOfReach(t *testing.T) {
 		{5, 40, 5, 0.9, []int{5 + 5}, 422},
 		{5, 40, 6, 0.9, []int{6 + 6}, 200},
 	} {
-		a := &asking{Memory: &storetest.Memory{Dim: 3}}
+		a := &askedStore{Memory: &storetest.Memory{Dim: 3}}
 		rng := rand.New(rand.NewPCG(1, 2))
 		var items []store.Item
 		for i := range c.same + c.others {
@@ -301,7 +301,7 @@ func TestVotersUntilOutOfReach(t *testing.T) {
 // Long: what is asked is asked again of the same server before and after a change.
 func TestIdentifyByClass(t *testing.T) {
 	const coverage = 0.8 // which takes 4 items, of 7
-	do, m := spotted(t)
+	do, m := serveSpots(t)
 	c := do.s.collections[0]
 	var x []float32
 	var names []string
@@ -317,12 +317,12 @@ func TestIdentifyByClass(t *testing.T) {
 	}
 	ask := func(i int, byClass *bool, classes int) {
 		t.Helper()
-		photo, _ := spots(100, 120)
+		photo, _ := drawSpots(100, 120)
 		var got api.Identified
 		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{photo.Row(i)}, Coverage: coverage,
 			ByClass: byClass}).want(t, 200).into(t, &got)
 		all := matrix.FromSlice(len(names), 3, x)
-		g, err := decide.MeasuredGallery(t.Context(), c.Calibration, all, names, rank.Euclidean)
+		g, err := decide.MeasureGallery(t.Context(), c.Calibration, all, names, rank.Euclidean)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -333,13 +333,13 @@ func TestIdentifyByClass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		to := rank.Between(photo, all, rank.Euclidean)
+		to := rank.DistanceFunc(photo, all, rank.Euclidean)
 		var near []decide.Neighbour
 		for j, l := range names {
 			near = append(near, decide.Neighbour{Label: l, Distance: to(i, j)})
 		}
 		slices.SortStableFunc(near, func(a, b decide.Neighbour) int { return cmp.Compare(a.Distance, b.Distance) })
-		want, err := d.Decide([]decide.Photo{{Vector: photo.Row(i), Near: near}})
+		want, err := d.Decide([]decide.Photo{{Vector: photo.Row(i), Neighbours: near}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -350,9 +350,9 @@ func TestIdentifyByClass(t *testing.T) {
 	}
 	reread()
 	ask(7, nil, 20)
-	first := c.decides.Load()
+	first := c.deciderCache.Load()
 	ask(15, new(true), 20)
-	if c.decides.Load() != first {
+	if c.deciderCache.Load() != first {
 		t.Error("the same question is prepared for again")
 	}
 	ask(23, new(false), 0)
@@ -368,13 +368,13 @@ func TestIdentifyByClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for tries := 0; !c.counted.is(info.Version) || !c.measured.Load().is(info.Version); tries++ {
+	for tries := 0; !c.labelCounts.isVersion(info.Version) || !c.measuresCache.Load().isVersion(info.Version); tries++ {
 		if tries == 1000 {
 			t.Fatal("nothing is measured anew")
 		}
 		do.json("POST", "/v1/identify", api.Identify{IDs: []string{"0"}, Coverage: coverage}).want(t, 200)
 	}
-	if own := (*c.measured.Load().now).Spread["spot 100"]; len(own) != 9 || own[8] != 1 {
+	if own := (*c.measuresCache.Load().current).Spread["spot 100"]; len(own) != 9 || own[8] != 1 {
 		t.Errorf("the items of spot 100 lie %v from each other", own)
 	}
 	reread()
@@ -382,18 +382,18 @@ func TestIdentifyByClass(t *testing.T) {
 	ask(7, new(false), 0)
 }
 
-// is tells whether what was computed is of a version, and lets it be computed again.
-func (p *refreshed[T]) is(version uint64) bool {
+// isVersion tells whether what was computed is of a version, and lets it be computed again.
+func (p *refreshedValue[T]) isVersion(version uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.next = time.Now().Add(-time.Hour)
-	return p.now != nil && p.version == version
+	return p.current != nil && p.version == version
 }
 
 // TestIdentifyFar: where classes reach farther than the neighbours that are allowed, a set goes
 // by the calibration, unless it was to go by class.
 func TestIdentifyFar(t *testing.T) {
-	do, m := spotted(t)
+	do, m := serveSpots(t)
 	do.s.limits.K = 100
 	for i := range 40 {
 		it := store.Item{ID: fmt.Sprint("wide ", i), Vector: []float32{float32(9 * i), 0, 0},
@@ -405,14 +405,14 @@ func TestIdentifyFar(t *testing.T) {
 	var got api.Identified
 	ask := api.Identify{IDs: []string{"0"}, Coverage: 0.8}
 	do.json("POST", "/v1/identify", ask).want(t, 200).into(t, &got)
-	if got.ByClass != 0 || !slices.Contains(got.Voted().Set, "spot 100") {
+	if got.ByClass != 0 || !slices.Contains(got.EvaluatedVote().Set, "spot 100") {
 		t.Errorf("%+v", got)
 	}
 	ask.ByClass = new(true)
 	do.json("POST", "/v1/identify", ask).want(t, 422, "invalid")
 	do.s.limits.K = 1000
 	do.json("POST", "/v1/identify", ask).want(t, 200).into(t, &got)
-	if got.ByClass != 21 || !slices.Contains(got.Voted().Set, "wide") { // its items lie 9 apart
+	if got.ByClass != 21 || !slices.Contains(got.EvaluatedVote().Set, "wide") { // its items lie 9 apart
 		t.Errorf("%+v", got)
 	}
 }
@@ -420,8 +420,8 @@ func TestIdentifyFar(t *testing.T) {
 // TestIdentifyKnown: a calibration of the collection's own classes names every photo, and with a gate tells strangers
 // from them. What does not apply to it is refused.
 func TestIdentifyKnown(t *testing.T) {
-	x, labels := spots(100, 120)
-	of := func(keep func(i int) bool) (out decide.Labelled) {
+	x, labels := drawSpots(100, 120)
+	of := func(keep func(i int) bool) (out decide.LabelledEmbeddings) {
 		var rows []float32
 		for i, l := range labels {
 			if keep(i) {
@@ -439,15 +439,15 @@ func TestIdentifyKnown(t *testing.T) {
 	for l := 100; l < 120; l++ {
 		says.Closed.Names = append(says.Closed.Names, fmt.Sprint("spot ", l))
 	}
-	do, m := spotted(t)
+	do, m := serveSpots(t)
 	stranger := []float32{40, 40, 40}
 	for _, gate := range []bool{false, true} {
 		if gate {
-			others, of := spots(0, 60)
-			found, err := decide.LookUpStrangers(t.Context(), decide.Labelled{X: others, Labels: of}, items,
+			others, of := drawSpots(0, 60)
+			found, err := decide.SearchStrangers(t.Context(), decide.LabelledEmbeddings{X: others, Labels: of}, items,
 				says.Distance)
 			if err == nil {
-				says.Closed.Gate, err = decide.NewGate(says.Closed, found, items.X.Rows)
+				says.Closed.Gate, err = decide.NewStrangerGate(says.Closed, found, items.X.Rows)
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -14,42 +14,42 @@ import (
 //go:embed openapi.json
 var openAPI []byte
 
-func (s *Server) document(w http.ResponseWriter, _ *http.Request) error {
+func (s *Server) serveOpenAPI(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "application/json")
 	_, err := w.Write(openAPI)
-	return ignoreGone(err)
+	return ignoreDisconnect(err)
 }
 
 // health answers GET /healthz: the process runs.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
-	return reply(w, http.StatusOK, api.State{Status: "ok"})
+	return writeJSON(w, http.StatusOK, api.State{Status: "ok"})
 }
 
-// ready answers GET /readyz: the server accepts requests.
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
-	if err := s.isReady(r.Context()); err != nil {
-		return notReady.is("Send requests to another server, or try again.", "%v", err).after(readyTimeout)
+// readiness answers GET /readyz: the server accepts requests.
+func (s *Server) readiness(w http.ResponseWriter, r *http.Request) error {
+	if err := s.checkReady(r.Context()); err != nil {
+		return notReady.newProblem("Send requests to another server, or try again.", "%v", err).withRetry(readyTimeout)
 	}
-	return reply(w, http.StatusOK, api.State{Status: "ready"})
+	return writeJSON(w, http.StatusOK, api.State{Status: "ready"})
 }
 
-// measured answers GET /metrics.
-func (s *Server) measured(w http.ResponseWriter, r *http.Request) error {
+// serveMetrics answers GET /metrics.
+func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 	s.metrics.handler.ServeHTTP(w, r)
 	return nil
 }
 
 // info answers GET /v1/info.
 func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
-	may := visitOf(r).right
-	out := api.Info{Version: s.opt.Version, Collections: []api.Collection{}, May: may.String(),
+	may := requestInfoOf(r).permission
+	out := api.Info{Version: s.opt.Version, Collections: []api.Collection{}, Permission: may.String(),
 		Limits: api.Limits{Body: s.limits.Body, Pixels: s.limits.Pixels,
 			Items: s.limits.Items, K: s.limits.K}}
 	if s.review != nil {
 		out.Review = s.review.page.Title
 	}
 	var errs []error
-	all, release := s.hold()
+	all, release := s.holdCollections()
 	defer release()
 	for i, c := range all {
 		info, err := c.Store.Info(r.Context())
@@ -60,23 +60,23 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 		}
 		_, browse := c.Store.(store.Browser)
 		out.Collections = append(out.Collections, api.Collection{Name: c.Name, Items: info.Items, Dim: info.Dim,
-			Distance: info.Distance, Columns: columns, Label: c.label(&info), Network: info.Network,
-			Uploads: c.Embedder != nil, Words: c.Words != nil,
+			Distance: info.Distance, Columns: columns, Label: c.classColumn(&info), Network: info.Network,
+			Uploads: c.Embedder != nil, Words: c.TextEmbedder != nil,
 			ReadOnly: info.ReadOnly || s.opt.ReadOnly, Version: info.Version,
-			Side: side(c.Embedder), Browse: browse, Following: c.Following.state(may)})
+			Side: pictureSide(c.Embedder), Browse: browse, Following: c.FolderSync.state(may)})
 		if err == nil {
-			out.Collections[i].Calibration, err = s.calibration(r.Context(), c, &info)
+			out.Collections[i].Calibration, err = s.describeCalibration(r.Context(), c, &info)
 			errs = append(errs, err)
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, out)
+	return writeJSON(w, http.StatusOK, out)
 }
 
-// label returns the column of the items' classes; "" without such a column.
-func (c *collection) label(info *store.Info) string {
+// classColumn returns the column of the items' classes; "" without such a column.
+func (c *servedCollection) classColumn(info *store.Info) string {
 	name := store.ClassColumn(info.Columns, c.Label)
 	for _, have := range info.Columns {
 		if have.Name == name {

@@ -13,9 +13,9 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// get answers GET /v1/items/{id}.
-func (s *Server) get(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.named(r)
+// getItem answers GET /v1/items/{id}.
+func (s *Server) getItem(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.collectionOf(r)
 	if err != nil {
 		return err
 	}
@@ -23,23 +23,23 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, it)
+	return writeJSON(w, http.StatusOK, it)
 }
 
-// add answers POST /v1/items, and put PUT /v1/items. They differ for items that exist
+// addItems answers POST /v1/items, and put PUT /v1/items. They differ for items that exist
 // already.
-func (s *Server) add(w http.ResponseWriter, r *http.Request) error {
-	return s.write(w, r, store.Insert, http.StatusCreated)
+func (s *Server) addItems(w http.ResponseWriter, r *http.Request) error {
+	return s.writeItems(w, r, store.Insert, http.StatusCreated)
 }
 
-func (s *Server) put(w http.ResponseWriter, r *http.Request) error {
-	return s.write(w, r, store.Replace, http.StatusOK)
+func (s *Server) putItems(w http.ResponseWriter, r *http.Request) error {
+	return s.writeItems(w, r, store.Replace, http.StatusOK)
 }
 
-// write writes the items of a request: several with vectors in JSON, or one with a
+// writeItems writes the items of a request: several with vectors in JSON, or one with a
 // picture in a form.
-func (s *Server) write(w http.ResponseWriter, r *http.Request, mode store.Mode, status int) error {
-	c, info, err := s.writable(r)
+func (s *Server) writeItems(w http.ResponseWriter, r *http.Request, mode store.Mode, status int) error {
+	c, info, err := s.writableCollection(r)
 	if err != nil {
 		return err
 	}
@@ -48,16 +48,16 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, mode store.Mode, 
 		return err
 	}
 	var items []store.Item
-	var kept *upload
+	var kept *uploadedFile
 	if t == "multipart/form-data" {
-		it, u, err := s.pictured(r, c, params["boundary"], "")
+		it, u, err := s.readPictureItem(r, c, params["boundary"], "")
 		if err != nil {
 			return err
 		}
 		items, kept = []store.Item{it}, u
 	} else {
 		var body struct { // api.Items
-			Items someItems `json:"items"`
+			Items itemList `json:"items"`
 		}
 		body.Items.limit = s.limits.Items
 		if err := readJSON(r, &body); err != nil {
@@ -65,41 +65,41 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, mode store.Mode, 
 		}
 		items = body.Items.items
 	}
-	if err := cmp.Or(fitClasses(items, &info), s.checkItems(items, info.Dim)); err != nil {
+	if err := cmp.Or(convertClasses(items, &info), s.checkItems(items, info.Dim)); err != nil {
 		if kept != nil {
-			err = errors.Join(err, c.unkeep(r.Context(), items[0].ID, kept))
+			err = errors.Join(err, c.discardUpload(r.Context(), items[0].ID, kept))
 		}
 		return err
 	}
-	defer c.withUploads()()
+	defer c.holdUploads()()
 	for i := range items {
-		if err := c.mayHave(r.Context(), &items[i]); kept == nil && err != nil {
+		if err := c.checkPath(r.Context(), &items[i]); kept == nil && err != nil {
 			return err
 		}
 	}
-	if err := s.store(r.Context(), c, items, info.Dim, mode, kept); err != nil {
+	if err := s.storeItems(r.Context(), c, items, info.Dim, mode, kept); err != nil {
 		return err
 	}
 	out := api.Written{IDs: make([]string, len(items))}
 	for i, it := range items {
 		out.IDs[i] = it.ID
 	}
-	return reply(w, status, out)
+	return writeJSON(w, status, out)
 }
 
-// store writes items. An item without a vector keeps that of the item it replaces, and its path. If an item came with a
+// storeItems writes items. An item without a vector keeps that of the item it replaces, and its path. If an item came with a
 // picture, store removes the file of the replaced picture.
-func (s *Server) store(ctx context.Context, c *collection, items []store.Item, dim int, mode store.Mode,
-	kept *upload) (err error) {
+func (s *Server) storeItems(ctx context.Context, c *servedCollection, items []store.Item, dim int, mode store.Mode,
+	kept *uploadedFile) (err error) {
 	before := ""
 	if mode == store.Insert {
 		err = c.Store.Put(ctx, items, mode)
 	} else {
-		_, err = c.update(ctx, func(get getter) (store.Change, error) {
+		_, err = c.update(ctx, func(get itemGetter) (store.Change, error) {
 			put := slices.Clone(items)
 			for i := range put {
 				it := &put[i]
-				old, ok, err := found(get, it.ID)
+				old, ok, err := getIfExists(get, it.ID)
 				if err == nil && !ok && it.Vector == nil {
 					err = &store.NotFoundError{ID: it.ID}
 				}
@@ -110,7 +110,7 @@ func (s *Server) store(ctx context.Context, c *collection, items []store.Item, d
 					it.Vector, it.Path = old.Vector, cmp.Or(it.Path, old.Path) // the vector is that of this picture
 				}
 				if ok {
-					if err := c.replaces(&old, it); err != nil {
+					if err := c.prepareReplacement(&old, it); err != nil {
 						return store.Change{}, err
 					}
 					before = old.Path
@@ -124,12 +124,12 @@ func (s *Server) store(ctx context.Context, c *collection, items []store.Item, d
 	}
 	if err != nil {
 		if kept != nil {
-			err = errors.Join(err, c.unkeep(ctx, items[0].ID, kept))
+			err = errors.Join(err, c.discardUpload(ctx, items[0].ID, kept))
 		}
 		return err
 	}
 	if kept != nil && before != kept.path {
-		s.forget(c, before)
+		s.removeUploads(c, before)
 	}
 	s.metrics.written.WithLabelValues(c.Name).Add(float64(len(items)))
 	return nil
@@ -138,7 +138,7 @@ func (s *Server) store(ctx context.Context, c *collection, items []store.Item, d
 func (s *Server) checkItems(items []store.Item, dim int) error {
 	const way = `Send {"items": [{"id": "...", "vector": [...]}]}; GET /openapi.json describes it.`
 	if len(items) == 0 {
-		return invalid.is(way, "the request has no items")
+		return invalid.newProblem(way, "the request has no items")
 	}
 	seen := map[string]bool{}
 	for i := range items {
@@ -147,17 +147,17 @@ func (s *Server) checkItems(items []store.Item, dim int) error {
 			return err
 		}
 		if seen[it.ID] {
-			return invalid.is(way, "the request has the item %q twice", it.ID)
+			return invalid.newProblem(way, "the request has the item %q twice", it.ID)
 		}
 		seen[it.ID] = true
 	}
 	return nil
 }
 
-// pictured makes an item of a form with a picture. Its id is the given one, else the
+// readPictureItem makes an item of a form with a picture. Its id is the given one, else the
 // form's, else a digest of the file, so that sending it again changes
 // nothing.
-func (s *Server) pictured(r *http.Request, c *collection, boundary, id string) (store.Item, *upload, error) {
+func (s *Server) readPictureItem(r *http.Request, c *servedCollection, boundary, id string) (store.Item, *uploadedFile, error) {
 	it := store.Item{ID: id}
 	fields := map[string]any{"columns": &it.Columns}
 	if id == "" {
@@ -168,7 +168,7 @@ func (s *Server) pictured(r *http.Request, c *collection, boundary, id string) (
 		return store.Item{}, nil, err
 	}
 	if text, ok := f.values["columns"]; ok {
-		if err := exactClasses(it.Columns, []byte(text)); err != nil {
+		if err := keepClassTexts(it.Columns, []byte(text)); err != nil {
 			return it, nil, err
 		}
 	}
@@ -176,13 +176,13 @@ func (s *Server) pictured(r *http.Request, c *collection, boundary, id string) (
 		sum := sha256.Sum256(f.pictures[0])
 		it.ID = hex.EncodeToString(sum[:16])
 	}
-	if it.Vector, err = s.embed(r.Context(), c, f.pictures[0], receivedOf(r).loan); err != nil {
+	if it.Vector, err = s.embed(r.Context(), c, f.pictures[0], bodyOf(r).loan); err != nil {
 		return it, nil, err
 	}
 	if err := it.Check(len(it.Vector)); err != nil { // check before writing the file
 		return it, nil, err
 	}
-	u, err := c.keep(it.ID, f.pictures[0])
+	u, err := c.saveUpload(it.ID, f.pictures[0])
 	if err != nil {
 		return it, nil, err
 	}
@@ -192,9 +192,9 @@ func (s *Server) pictured(r *http.Request, c *collection, boundary, id string) (
 	return it, u, nil
 }
 
-// change answers PUT /v1/items/{id}.
-func (s *Server) change(w http.ResponseWriter, r *http.Request) error {
-	c, info, err := s.writable(r)
+// changeItem answers PUT /v1/items/{id}.
+func (s *Server) changeItem(w http.ResponseWriter, r *http.Request) error {
+	c, info, err := s.writableCollection(r)
 	if err != nil {
 		return err
 	}
@@ -203,9 +203,9 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	it := store.Item{ID: r.PathValue("id")}
-	var kept *upload
+	var kept *uploadedFile
 	if t == "multipart/form-data" {
-		if it, kept, err = s.pictured(r, c, params["boundary"], it.ID); err != nil {
+		if it, kept, err = s.readPictureItem(r, c, params["boundary"], it.ID); err != nil {
 			return err
 		}
 	} else {
@@ -214,40 +214,40 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		it.Path, it.Columns, it.Vector = body.Path, body.Columns, body.Vector
-		if err := exactItem(it.Columns, receivedOf(r).body); err != nil {
+		if err := keepItemTexts(it.Columns, bodyOf(r).body); err != nil {
 			return err
 		}
 	}
 	one := []store.Item{it}
-	err = fitClasses(one, &info)
+	err = convertClasses(one, &info)
 	if err == nil && it.Vector != nil {
 		err = one[0].Check(info.Dim)
 	}
 	if err != nil {
 		if kept != nil {
-			err = errors.Join(err, c.unkeep(r.Context(), it.ID, kept))
+			err = errors.Join(err, c.discardUpload(r.Context(), it.ID, kept))
 		}
 		return err
 	}
-	defer c.withUploads()()
-	if err := c.mayHave(r.Context(), &one[0]); kept == nil && err != nil {
+	defer c.holdUploads()()
+	if err := c.checkPath(r.Context(), &one[0]); kept == nil && err != nil {
 		return err
 	}
-	if err := s.store(r.Context(), c, one, info.Dim, store.Replace, kept); err != nil {
+	if err := s.storeItems(r.Context(), c, one, info.Dim, store.Replace, kept); err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, api.Written{IDs: []string{it.ID}})
+	return writeJSON(w, http.StatusOK, api.Written{IDs: []string{it.ID}})
 }
 
-// remove answers DELETE /v1/items: ids as parameters or in the body.
-func (s *Server) remove(w http.ResponseWriter, r *http.Request) error {
-	c, _, err := s.writable(r)
+// removeItems answers DELETE /v1/items: ids as parameters or in the body.
+func (s *Server) removeItems(w http.ResponseWriter, r *http.Request) error {
+	c, _, err := s.writableCollection(r)
 	if err != nil {
 		return err
 	}
 	ids := r.URL.Query()["id"]
 	var body api.IDs
-	if len(receivedOf(r).body) > 0 {
+	if len(bodyOf(r).body) > 0 {
 		if err := readJSON(r, &body); err != nil {
 			return err
 		}
@@ -255,48 +255,48 @@ func (s *Server) remove(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch n := len(ids); {
 	case n == 0:
-		return invalid.is(`Send {"ids": ["..."]}, or ?id=... in the address.`, "the request names no items")
+		return invalid.newProblem(`Send {"ids": ["..."]}, or ?id=... in the address.`, "the request names no items")
 	case n > s.limits.Items:
-		return tooLarge.is("Remove them in several requests.", "%d ids, and %d are allowed at once", n, s.limits.Items)
+		return tooLarge.newProblem("Remove them in several requests.", "%d ids, and %d are allowed at once", n, s.limits.Items)
 	}
-	out, err := s.delete(r.Context(), c, ids, body.Keep)
+	out, err := s.deleteItems(r.Context(), c, ids, body.Keep)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, out)
+	return writeJSON(w, http.StatusOK, out)
 }
 
-// removeOne answers DELETE /v1/items/{id}.
-func (s *Server) removeOne(w http.ResponseWriter, r *http.Request) error {
-	c, _, err := s.writable(r)
+// removeItem answers DELETE /v1/items/{id}.
+func (s *Server) removeItem(w http.ResponseWriter, r *http.Request) error {
+	c, _, err := s.writableCollection(r)
 	if err != nil {
 		return err
 	}
 	id := r.PathValue("id")
-	out, err := s.delete(r.Context(), c, []string{id}, false)
+	out, err := s.deleteItems(r.Context(), c, []string{id}, false)
 	if err == nil && out.Deleted == 0 {
 		err = &store.NotFoundError{ID: id}
 	}
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, out)
+	return writeJSON(w, http.StatusOK, out)
 }
 
-// delete removes items, and the pictures of those that were uploaded; with keep, the pictures are removed later.
-func (s *Server) delete(ctx context.Context, c *collection, ids []string, keep bool) (out api.Deleted, err error) {
+// deleteItems removes items, and the pictures of those that were uploaded; with keep, the pictures are removed later.
+func (s *Server) deleteItems(ctx context.Context, c *servedCollection, ids []string, keep bool) (out api.Deleted, err error) {
 	var gone []store.Item
-	out.Deleted, err = c.update(ctx, func(get getter) (store.Change, error) {
+	out.Deleted, err = c.update(ctx, func(get itemGetter) (store.Change, error) {
 		change := store.Change{Remove: ids}
-		if c.Uploads == "" && c.Following == nil && !keep {
+		if c.Uploads == "" && c.FolderSync == nil && !keep {
 			return change, nil
 		}
 		gone = nil
 		seen := map[string]bool{}
 		for _, id := range ids {
-			it, ok, err := found(get, id)
+			it, ok, err := getIfExists(get, id)
 			if err == nil && ok {
-				err = c.owned(&it, "Move or delete the file in the folder.", "removed")
+				err = c.checkOwned(&it, "Move or delete the file in the folder.", "removed")
 			}
 			if err != nil {
 				return change, err
@@ -313,10 +313,10 @@ func (s *Server) delete(ctx context.Context, c *collection, ids []string, keep b
 	}
 	if keep {
 		out.Items = gone
-		s.forgetLater(c, gone)
+		s.removeUploadsLater(c, gone)
 	} else {
 		for _, it := range gone {
-			s.forget(c, it.Path)
+			s.removeUploads(c, it.Path)
 		}
 	}
 	s.metrics.removed.WithLabelValues(c.Name).Add(float64(out.Deleted))

@@ -30,7 +30,7 @@ func TestCheckItems(t *testing.T) {
 // An answer is kept by nobody, and no browser finds a tag in it.
 func TestAnswer(t *testing.T) {
 	w := httptest.NewRecorder()
-	if err := reply(w, 201, map[string]string{"a": "<b>"}); err != nil {
+	if err := writeJSON(w, 201, map[string]string{"a": "<b>"}); err != nil {
 		t.Fatal(err)
 	}
 	body := w.Body.String()
@@ -75,7 +75,7 @@ func TestOddIDs(t *testing.T) {
 				t.Errorf("%q: %s", id, a.body)
 			}
 		}
-		do.form("POST", "/v1/items", pngOf(t, plain(9, 9, red)), "id", id).want(t, 422, "invalid")
+		do.form("POST", "/v1/items", encodePNG(t, plainPicture(9, 9, red)), "id", id).want(t, 422, "invalid")
 	}
 }
 
@@ -84,7 +84,7 @@ func TestOddIDs(t *testing.T) {
 func TestOldIDs(t *testing.T) {
 	for _, id := range []string{"/", ".", ".."} {
 		for _, way := range []string{"address", "body"} {
-			m := filled(t, 2)
+			m := newFilledStore(t, 2)
 			m.Keep(store.Item{ID: id, Vector: []float32{9, 9, 9}})
 			s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}}})
 			do := &caller{t: t, s: s, contract: newContract(t)}

@@ -26,12 +26,12 @@ func TestItself(t *testing.T) {
 		}
 		return path
 	}
-	photo := pngOf(t, plain(30, 20, red))
+	photo := encodePNG(t, plainPicture(30, 20, red))
 	m := &storetest.Memory{Dim: 3}
 	items := []store.Item{
 		{ID: "photo", Path: write("photo.png", photo), Vector: []float32{1, 0, 0}},
 		{ID: "copy", Path: write("copy.png", photo), Vector: []float32{1, 0, 0}},
-		{ID: "other size", Path: write("other.png", pngOf(t, plain(31, 20, red))), Vector: []float32{1, 0, 0}},
+		{ID: "other size", Path: write("other.png", encodePNG(t, plainPicture(31, 20, red))), Vector: []float32{1, 0, 0}},
 		{ID: "other bytes", Path: write("bytes.png", append(photo[:len(photo)-1:len(photo)-1], 'x')),
 			Vector: []float32{1, 0, 0}},
 		{ID: "no file", Vector: []float32{1, 0, 0}},
@@ -42,7 +42,7 @@ func TestItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	do := &caller{t: t, contract: newContract(t), s: newServer(t, Options{Collections: []Collection{
-		{Name: "things", Store: m, Embedder: &colours{}, Folders: []string{dir}}}})}
+		{Name: "things", Store: m, Embedder: &colourEmbedder{}, Folders: []string{dir}}}})}
 	ids := func(hits []api.Neighbour) (out []string) {
 		for _, h := range hits {
 			out = append(out, h.ID)
@@ -61,12 +61,12 @@ func TestItself(t *testing.T) {
 	}{
 		{"a picture", true, api.Search{}, []string{"copy", "photo"},
 			[]string{"lost file", "near", "no file", "other bytes", "other size"}}, // embedded, it is (0.9999, 0, 0)
-		{"an item", false, api.Search{ID: "photo", ExceptItself: true}, []string{"copy", "lost file", "no file",
+		{"an item", false, api.Search{ID: "photo", ExcludeQuery: true}, []string{"copy", "lost file", "no file",
 			"photo"},
 			[]string{"near", "other bytes", "other size"}},
-		{"an item without a file", false, api.Search{ID: "no file", ExceptItself: true},
+		{"an item without a file", false, api.Search{ID: "no file", ExcludeQuery: true},
 			[]string{"copy", "lost file", "no file", "other bytes", "other size", "photo"}, []string{"near"}},
-		{"a vector", false, api.Search{Vector: []float32{0.5, 0, 0}, ExceptItself: true}, []string{"near"},
+		{"a vector", false, api.Search{Vector: []float32{0.5, 0, 0}, ExcludeQuery: true}, []string{"near"},
 			[]string{"copy", "lost file", "no file", "other bytes", "other size", "photo"}},
 		{"an item, not asked to", false, api.Search{ID: "photo"}, nil,
 			[]string{"copy", "lost file", "near", "no file", "other bytes", "other size"}},
@@ -78,17 +78,17 @@ func TestItself(t *testing.T) {
 			} else {
 				do.json("POST", way, c.json).want(t, 200).into(t, &got)
 			}
-			if slices.Sort(got.Itself); !slices.Equal(got.Itself, c.itself) ||
+			if slices.Sort(got.QueryIDs); !slices.Equal(got.QueryIDs, c.itself) ||
 				!slices.Equal(ids(got.Neighbours), c.others) {
-				t.Errorf("%s by %s: itself %q, neighbours %q", way, c.what, got.Itself, ids(got.Neighbours))
+				t.Errorf("%s by %s: itself %q, neighbours %q", way, c.what, got.QueryIDs, ids(got.Neighbours))
 			}
 		}
 	}
 	var got api.Found
 	do.form("POST", "/v1/search", photo).want(t, 200).into(t, &got)
 	for _, n := range got.Neighbours {
-		if n.Itself != (n.ID == "photo" || n.ID == "copy") {
-			t.Errorf("the item %s is the query: %v", n.ID, n.Itself)
+		if n.IsQuery != (n.ID == "photo" || n.ID == "copy") {
+			t.Errorf("the item %s is the query: %v", n.ID, n.IsQuery)
 		}
 	}
 	do.form("POST", "/v1/search", photo, "except_itself", "perhaps").want(t, 400, "bad_request")
@@ -98,7 +98,7 @@ func TestItself(t *testing.T) {
 func TestItselfByDigest(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "photo.png")
-	old, now := pngOf(t, plain(30, 20, red)), pngOf(t, plain(31, 20, red))
+	old, now := encodePNG(t, plainPicture(30, 20, red)), encodePNG(t, plainPicture(31, 20, red))
 	digest := func(content []byte) map[string]any {
 		t.Helper()
 		if err := os.WriteFile(path, content, 0o666); err != nil {
@@ -124,7 +124,7 @@ func TestItselfByDigest(t *testing.T) {
 		t.Fatal(err)
 	}
 	do := &caller{t: t, contract: newContract(t), s: newServer(t, Options{Collections: []Collection{
-		{Name: "things", Store: m, Embedder: &colours{}, Folders: []string{dir}}}})}
+		{Name: "things", Store: m, Embedder: &colourEmbedder{}, Folders: []string{dir}}}})}
 	for _, c := range []struct {
 		what   string
 		ask    func() *answer
@@ -135,16 +135,16 @@ func TestItselfByDigest(t *testing.T) {
 		{"the photo", func() *answer { return do.form("POST", "/v1/search", now, "except_itself", "true") },
 			[]string{"current"}},
 		{"the older item", func() *answer {
-			return do.json("POST", "/v1/search", api.Search{ID: "older", ExceptItself: true})
+			return do.json("POST", "/v1/search", api.Search{ID: "older", ExcludeQuery: true})
 		}, []string{"moved", "older"}},
 		{"the current item", func() *answer {
-			return do.json("POST", "/v1/search", api.Search{ID: "current", ExceptItself: true})
+			return do.json("POST", "/v1/search", api.Search{ID: "current", ExcludeQuery: true})
 		}, []string{"current"}},
 	} {
 		var got api.Found
 		c.ask().want(t, 200).into(t, &got)
-		if slices.Sort(got.Itself); !slices.Equal(got.Itself, c.itself) {
-			t.Errorf("%s: %q is left out, want %q", c.what, got.Itself, c.itself)
+		if slices.Sort(got.QueryIDs); !slices.Equal(got.QueryIDs, c.itself) {
+			t.Errorf("%s: %q is left out, want %q", c.what, got.QueryIDs, c.itself)
 		}
 	}
 }
@@ -161,15 +161,15 @@ func TestItselfManyTimes(t *testing.T) {
 	}
 	do := &caller{t: t, s: newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}}})}
 	var got api.Found
-	do.json("POST", "/v1/search", api.Search{Vector: []float32{0}, K: 5, ExceptItself: true}).want(t, 200).into(t, &got)
-	if len(got.Itself) != 81 || len(got.Neighbours) != 5 || got.Neighbours[0].ID != "081" {
-		t.Errorf("%d are the query, %d neighbours: %+v", len(got.Itself), len(got.Neighbours), got.Neighbours)
+	do.json("POST", "/v1/search", api.Search{Vector: []float32{0}, K: 5, ExcludeQuery: true}).want(t, 200).into(t, &got)
+	if len(got.QueryIDs) != 81 || len(got.Neighbours) != 5 || got.Neighbours[0].ID != "081" {
+		t.Errorf("%d are the query, %d neighbours: %+v", len(got.QueryIDs), len(got.Neighbours), got.Neighbours)
 	}
 }
 
 // Vectors, ids and pictures of items decide alike: items that are the photos have no vote, and the answer names them.
 func TestIdentifyLeavesItselfOut(t *testing.T) {
-	do, m := spotted(t)
+	do, m := serveSpots(t)
 	ask := func(a api.Identify) (out api.Identified) {
 		a.FPIR = 0.2
 		do.json("POST", "/v1/identify", a).want(t, 200).into(t, &out)
@@ -185,9 +185,9 @@ func TestIdentifyLeavesItselfOut(t *testing.T) {
 			vectors = append(vectors, it.Vector)
 		}
 		byID, byVector := ask(api.Identify{IDs: ids}), ask(api.Identify{Vectors: vectors})
-		slices.Sort(byID.Itself)
-		slices.Sort(byVector.Itself)
-		if want := slices.Sorted(slices.Values(ids)); !slices.Equal(byID.Itself, want) ||
+		slices.Sort(byID.PhotoIDs)
+		slices.Sort(byVector.PhotoIDs)
+		if want := slices.Sorted(slices.Values(ids)); !slices.Equal(byID.PhotoIDs, want) ||
 			byID.Answer != api.AnswerPicture || byID.Probability != 1 || byID.Unknown || byID.Others == nil {
 			t.Errorf("%q: %+v", ids, byID)
 		}

@@ -20,7 +20,7 @@ func (s *Server) keepPicture(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if t != "multipart/form-data" {
-		return badType.is("Send the picture as the field image of multipart/form-data.",
+		return badType.newProblem("Send the picture as the field image of multipart/form-data.",
 			"bodies of the type %s are not supported here", escape.ClipTo(t, 64))
 	}
 	f, err := readForm(r, params["boundary"], 1, nil)
@@ -28,12 +28,12 @@ func (s *Server) keepPicture(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	picture := f.pictures[0]
-	if len(picture) > s.pictures.most {
-		return tooLarge.is("Send a smaller picture, or start the server with more memory for requests.",
-			"the picture has %d bytes, and the server keeps %d", len(picture), s.pictures.most)
+	if len(picture) > s.pictures.maxBytes {
+		return tooLarge.newProblem("Send a smaller picture, or start the server with more memory for requests.",
+			"the picture has %d bytes, and the server keeps %d", len(picture), s.pictures.maxBytes)
 	}
 	kept := &cachedPicture{file: picture}
-	err = s.withPicture(r.Context(), picture, receivedOf(r).loan, func(p *imaging.Picture) error {
+	err = s.withPicture(r.Context(), picture, bodyOf(r).loan, func(p *imaging.Picture) error {
 		kept.kind = p.MediaType()
 		return nil
 	})
@@ -43,22 +43,22 @@ func (s *Server) keepPicture(w http.ResponseWriter, r *http.Request) error {
 	sum := sha256.Sum256(picture)
 	kept.tag = hex.EncodeToString(sum[:])
 	s.pictures.put(kept)
-	return reply(w, http.StatusCreated, api.Picture{Picture: kept.tag})
+	return writeJSON(w, http.StatusCreated, api.Picture{Picture: kept.tag})
 }
 
-// kept returns a picture by its name.
-func (s *Server) kept(name string) (*cachedPicture, error) {
+// findKeptPicture returns a picture by its name.
+func (s *Server) findKeptPicture(name string) (*cachedPicture, error) {
 	if p := s.pictures.get(name); p != nil {
 		return p, nil
 	}
-	return nil, notFound.is("Send the picture again by POST /v1/pictures.", "the server does not keep the picture %q: "+
+	return nil, notFound.newProblem("Send the picture again by POST /v1/pictures.", "the server does not keep the picture %q: "+
 		"it was never sent, or other pictures have taken its place, or the server was started again",
 		escape.ClipTo(name, 64))
 }
 
 // keptPicture answers GET /v1/pictures/{digest}.
 func (s *Server) keptPicture(w http.ResponseWriter, r *http.Request) error {
-	p, err := s.kept(r.PathValue("digest"))
+	p, err := s.findKeptPicture(r.PathValue("digest"))
 	if err != nil {
 		return err
 	}

@@ -13,25 +13,25 @@ import (
 	"strings"
 )
 
-// Right is what a key may do. The right to write includes the right to read.
-type Right int
+// Permission is what a key may do. The right to write includes the right to read.
+type Permission int
 
 // The rights.
 const (
-	Read Right = iota
+	Read Permission = iota
 	Write
 )
 
 // String returns read or write.
-func (r Right) String() string {
+func (r Permission) String() string {
 	if r == Write {
 		return "write"
 	}
 	return "read"
 }
 
-// ParseRight reads what String returns.
-func ParseRight(s string) (Right, error) {
+// ParsePermission reads what String returns.
+func ParsePermission(s string) (Permission, error) {
 	switch s {
 	case "read":
 		return Read, nil
@@ -43,8 +43,8 @@ func ParseRight(s string) (Right, error) {
 
 // NewKey makes a key of 256 random bits, and the line for it in a file of keys,
 // which holds only its SHA-256: whoever reads the file cannot use the key.
-func NewKey(name string, right Right) (key, line string, err error) {
-	if !collectionName.MatchString(name) {
+func NewKey(name string, right Permission) (key, line string, err error) {
+	if !collectionNameForm.MatchString(name) {
 		return "", "", fmt.Errorf("a key cannot be called %q: want letters, digits, dots, dashes and underscores", name)
 	}
 	b := make([]byte, 32)
@@ -74,10 +74,10 @@ func AppendKey(file, line string) (err error) {
 	return f.Sync()
 }
 
-// entry is one line of a file of keys.
-type entry struct {
+// keyEntry is one line of a file of keys.
+type keyEntry struct {
 	name  string
-	right Right
+	right Permission
 	sum   [sha256.Size]byte
 }
 
@@ -86,13 +86,13 @@ type entry struct {
 // invalid lines, the other lines are used, and the log names the first invalid one.
 // Removing a line always revokes its key, and removing the file revokes all keys.
 type Keys struct {
-	*watched[[]entry]
+	*watchedFiles[[]keyEntry]
 }
 
 // OpenKeys reads a file of keys. A file without keys is an error.
 func OpenKeys(path string) (*Keys, error) {
-	k := &Keys{&watched[[]entry]{paths: []string{path}, most: mostWatched, strict: true}}
-	k.load = func(files []look) ([]entry, error) {
+	k := &Keys{&watchedFiles[[]keyEntry]{paths: []string{path}, maxBytes: maxWatchedBytes, strict: true}}
+	k.load = func(files []fileContent) ([]keyEntry, error) {
 		if err := files[0].err; err != nil {
 			return nil, err
 		}
@@ -105,8 +105,8 @@ func OpenKeys(path string) (*Keys, error) {
 }
 
 // parseKeys returns the keys whose lines can be read, and the first error of the others.
-func parseKeys(path, text string) ([]entry, error) {
-	var keys []entry
+func parseKeys(path, text string) ([]keyEntry, error) {
+	var keys []keyEntry
 	var first error
 	n := 0
 	for line := range strings.Lines(text) {
@@ -130,18 +130,18 @@ func parseKeys(path, text string) ([]entry, error) {
 }
 
 // parseKey reads the words of a line.
-func parseKey(f []string) (entry, error) {
+func parseKey(f []string) (keyEntry, error) {
 	if len(f) != 3 {
-		return entry{}, errors.New("want NAME read|write SHA-256; 'kindred serve key' writes such lines")
+		return keyEntry{}, errors.New("want NAME read|write SHA-256; 'kindred serve key' writes such lines")
 	}
-	right, err := ParseRight(f[1])
+	right, err := ParsePermission(f[1])
 	if err != nil {
-		return entry{}, err
+		return keyEntry{}, err
 	}
-	e := entry{name: f[0], right: right}
+	e := keyEntry{name: f[0], right: right}
 	if n, err := hex.Decode(e.sum[:], []byte(f[2][:min(len(f[2]), 2*len(e.sum))])); err != nil || n != len(e.sum) ||
 		len(f[2]) != 2*len(e.sum) {
-		return entry{}, errors.New("the third word is not a SHA-256 in hexadecimal: the file has the SHA-256 of " +
+		return keyEntry{}, errors.New("the third word is not a SHA-256 in hexadecimal: the file has the SHA-256 of " +
 			"a key, not the key itself")
 	}
 	return e, nil
@@ -149,7 +149,7 @@ func parseKey(f []string) (entry, error) {
 
 // find returns the name and the right of a key. Its time depends only on the number of keys, not on
 // which key it is or how much of a key was guessed.
-func (k *Keys) find(key string) (name string, right Right, ok bool) {
+func (k *Keys) find(key string) (name string, right Permission, ok bool) {
 	sum := sha256.Sum256([]byte(key))
 	for _, e := range k.get() {
 		if subtle.ConstantTimeCompare(sum[:], e.sum[:]) == 1 {

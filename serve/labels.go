@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// idsOfLabel is the number of items that a label shows.
-	idsOfLabel = 4
-	// classListsKept is the number of lists that a collection keeps, of different columns and filters.
-	classListsKept = 8
+	// maxIDsOfLabel is the number of items that a label shows.
+	maxIDsOfLabel = 4
+	// maxClassLists is the number of lists that a collection keeps, of different columns and filters.
+	maxClassLists = 8
 )
 
 // classList has the values of a column of the items that pass a filter, for one version of the items.
@@ -34,32 +34,32 @@ type classLists struct {
 
 // listLabels answers GET /v1/labels.
 func (s *Server) listLabels(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.named(r)
+	c, err := s.collectionOf(r)
 	if err != nil {
 		return err
 	}
 	q := r.URL.Query()
-	from, limit, err := s.fromAndLimit(q)
+	from, limit, err := s.parseFromAndLimit(q)
 	if err != nil {
 		return err
 	}
 	sort := cmp.Or(q.Get("sort"), "count")
 	if sort != "count" && sort != "name" {
-		return badRequest.is(parameters, "sort must be count or name")
+		return badRequest.newProblem(parameterAdvice, "sort must be count or name")
 	}
 	info, err := c.Store.Info(r.Context())
 	if err != nil {
 		return err
 	}
-	column := cmp.Or(q.Get("column"), c.label(&info))
+	column := cmp.Or(q.Get("column"), c.classColumn(&info))
 	if column == "" {
-		return invalid.is("Name a column; GET /v1/info lists them.", "the collection %s has no column of classes",
+		return invalid.newProblem("Name a column; GET /v1/info lists them.", "the collection %s has no column of classes",
 			c.Name)
 	}
 	if !slices.ContainsFunc(info.Columns, func(have store.Column) bool { return have.Name == column }) {
-		return invalid.is("GET /v1/info lists the columns.", "the collection %s has no column %q", c.Name, column)
+		return invalid.newProblem("GET /v1/info lists the columns.", "the collection %s has no column %q", c.Name, column)
 	}
-	list, err := c.classes.of(r.Context(), c.Store, &info, column, q.Get("filter"))
+	list, err := c.classes.list(r.Context(), c.Store, &info, column, q.Get("filter"))
 	if err != nil {
 		return err
 	}
@@ -68,12 +68,12 @@ func (s *Server) listLabels(w http.ResponseWriter, r *http.Request) error {
 		labels = list.byName
 	}
 	from = min(from, len(labels))
-	return reply(w, http.StatusOK, api.Labels{Labels: labels[from:min(from+limit, len(labels))], Total: len(labels),
+	return writeJSON(w, http.StatusOK, api.Labels{Labels: labels[from:min(from+limit, len(labels))], Total: len(labels),
 		Missing: list.missing})
 }
 
-// of returns a list. Requests for the same list wait for one pass over the items.
-func (l *classLists) of(ctx context.Context, st store.Store, info *store.Info, column, filter string) (*classList,
+// list returns a list. Requests for the same list wait for one pass over the items.
+func (l *classLists) list(ctx context.Context, st store.Store, info *store.Info, column, filter string) (*classList,
 	error) {
 	select {
 	case l.busy <- struct{}{}:
@@ -93,7 +93,7 @@ func (l *classLists) of(ctx context.Context, st store.Store, info *store.Info, c
 		return nil, err
 	}
 	l.lists = slices.Insert(l.lists, 0, list)
-	l.lists = l.lists[:min(classListsKept, len(l.lists))]
+	l.lists = l.lists[:min(maxClassLists, len(l.lists))]
 	return list, nil
 }
 
@@ -108,7 +108,7 @@ func (c *classList) read(ctx context.Context, st store.Store, columns []store.Co
 	}
 	items := st.All(ctx)
 	if bare, ok := st.(store.Lister); ok {
-		items = bare.Bare(ctx)
+		items = bare.AllWithoutVectors(ctx)
 	}
 	by := map[string]*api.Label{}
 	for it, err := range items {
@@ -125,7 +125,7 @@ func (c *classList) read(ctx context.Context, st store.Store, columns []store.Co
 		case by[text] == nil:
 			by[text] = &api.Label{Label: text}
 		}
-		addItem(by[text], it.ID)
+		countItem(by[text], it.ID)
 	}
 	c.byName = make([]api.Label, 0, len(by))
 	for _, l := range by {
@@ -137,11 +137,11 @@ func (c *classList) read(ctx context.Context, st store.Store, columns []store.Co
 	return nil
 }
 
-// addItem counts an item of a label, and keeps the first ids.
-func addItem(l *api.Label, id string) {
+// countItem counts an item of a label, and keeps the first ids.
+func countItem(l *api.Label, id string) {
 	l.Items++
-	if at, _ := slices.BinarySearch(l.IDs, id); at < idsOfLabel {
+	if at, _ := slices.BinarySearch(l.IDs, id); at < maxIDsOfLabel {
 		l.IDs = slices.Insert(l.IDs, at, id)
-		l.IDs = l.IDs[:min(idsOfLabel, len(l.IDs))]
+		l.IDs = l.IDs[:min(maxIDsOfLabel, len(l.IDs))]
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// list answers GET /v1/items: items in the order of their ids, in a random order by a seed, or
+// listItems answers GET /v1/items: items in the order of their ids, in a random order by a seed, or
 // items whose ids are like a text.
-func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.named(r)
+func (s *Server) listItems(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.collectionOf(r)
 	if err != nil {
 		return err
 	}
 	q := r.URL.Query()
-	p, err := s.page(q)
+	p, err := s.parsePage(q)
 	if err != nil {
 		return err
 	}
@@ -28,50 +28,50 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		return reply(w, http.StatusOK, listed(items, p.Limit))
+		return writeJSON(w, http.StatusOK, newListed(items, p.Limit))
 	}
 	b, ok := c.Store.(store.Browser)
 	if !ok {
-		return invalid.is("Leave out seed and like; collections with browse in GET /v1/info support them.",
+		return invalid.newProblem("Leave out seed and like; collections with browse in GET /v1/info support them.",
 			"the collection %s is in a database, which cannot draw items or compare ids", c.Name)
 	}
 	if q.Has("like") {
-		out, err := alike(r.Context(), b, q, p)
+		out, err := listSimilar(r.Context(), b, q, p)
 		if err != nil {
 			return err
 		}
-		return reply(w, http.StatusOK, out)
+		return writeJSON(w, http.StatusOK, out)
 	}
 	seed, err := strconv.ParseUint(q.Get("seed"), 10, 64)
 	if err != nil {
-		return badRequest.is(parameters, "seed must be a whole number from 0 to 2^64 - 1")
+		return badRequest.newProblem(parameterAdvice, "seed must be a whole number from 0 to 2^64 - 1")
 	}
 	items, passed, err := b.Sample(r.Context(), p, seed)
 	if err != nil {
 		return err
 	}
-	out := listed(items, p.Limit)
+	out := newListed(items, p.Limit)
 	out.Passed = &passed
-	return reply(w, http.StatusOK, out)
+	return writeJSON(w, http.StatusOK, out)
 }
 
-// page reads the parameters of all lists.
-func (s *Server) page(q url.Values) (p store.Page, err error) {
+// parsePage reads the parameters of all lists.
+func (s *Server) parsePage(q url.Values) (p store.Page, err error) {
 	p = store.Page{After: q.Get("after"), Filter: q.Get("filter"), Limit: min(100, s.limits.Items)}
 	if text := q.Get("limit"); text != "" {
 		if p.Limit, err = strconv.Atoi(text); err != nil || p.Limit < 1 || p.Limit > s.limits.Items {
-			return p, badRequest.is(parameters, "limit must be a whole number from 1 to %d", s.limits.Items)
+			return p, badRequest.newProblem(parameterAdvice, "limit must be a whole number from 1 to %d", s.limits.Items)
 		}
 	}
 	if text := q.Get("vectors"); text != "" {
 		if p.Vectors, err = strconv.ParseBool(text); err != nil {
-			return p, badRequest.is(parameters, "vectors must be true or false")
+			return p, badRequest.newProblem(parameterAdvice, "vectors must be true or false")
 		}
 	}
 	return p, nil
 }
 
-func listed(items []store.Item, limit int) api.Listed {
+func newListed(items []store.Item, limit int) api.Listed {
 	out := api.Listed{Items: items}
 	if items == nil {
 		out.Items = []store.Item{}
@@ -82,14 +82,14 @@ func listed(items []store.Item, limit int) api.Listed {
 	return out
 }
 
-// alike lists the items whose ids are like a text, on one page.
-func alike(ctx context.Context, b store.Browser, q url.Values, p store.Page) (out api.Listed, err error) {
+// listSimilar lists the items whose ids are like a text, on one page.
+func listSimilar(ctx context.Context, b store.Browser, q url.Values, p store.Page) (out api.Listed, err error) {
 	for _, name := range []string{"after", "filter", "seed"} {
 		if q.Has(name) {
-			return out, badRequest.is(parameters, "like cannot be combined with %s", name)
+			return out, badRequest.newProblem(parameterAdvice, "like cannot be combined with %s", name)
 		}
 	}
-	ids, err := b.Like(ctx, q.Get("like"), p.Limit)
+	ids, err := b.SimilarIDs(ctx, q.Get("like"), p.Limit)
 	if err != nil {
 		return out, err
 	}

@@ -20,7 +20,7 @@ const (
 
 // Listen listens on a TCP address. At most Limits.Connections are open at once. If all places are taken, a new
 // connection takes the place of one that has been idle for a while, or of an address that has more than
-// Limits.PerSender, even if that is not idle. If there is no such place, a Server answers with 503. Proxies count as
+// Limits.ConnectionsPerSender, even if that is not idle. If there is no such place, a Server answers with 503. Proxies count as
 // many addresses and have no share.
 func Listen(address string, l Limits, proxies Proxies) (net.Listener, error) {
 	if err := l.check(); err != nil {
@@ -30,7 +30,7 @@ func Listen(address string, l Limits, proxies Proxies) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newLimited(ln, l.or(), proxies), nil
+	return newLimitedListener(ln, l.withDefaults(), proxies), nil
 }
 
 // IsLoopback reports whether only this machine can reach a listener.
@@ -47,8 +47,8 @@ func (s *Server) httpServer(work context.Context, t *tls.Config) *http.Server {
 		ReadHeaderTimeout:            headerTimeout,
 		ReadTimeout:                  headerTimeout + 3*s.limits.Time, // for bodies that no route reads
 		IdleTimeout:                  idleTimeout,
-		ConnState:                    noteState,
-		ConnContext:                  noteRefused,
+		ConnState:                    trackState,
+		ConnContext:                  markRefused,
 		MaxHeaderBytes:               headerBytes,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // errors of clients
@@ -56,7 +56,7 @@ func (s *Server) httpServer(work context.Context, t *tls.Config) *http.Server {
 	}
 }
 
-// Serve answers requests until ctx ends, with TLS if a configuration is given. Then it
+// Serve answers requests until ctx ends, with LoadTLS if a configuration is given. Then it
 // reports itself as not ready, accepts no new connections, lets running requests finish
 // for up to Limits.Drain, cuts off the rest, and returns nil. It closes the listener, but
 // not the Server.

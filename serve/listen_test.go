@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// start lets a server listen on a loopback port until the test ends, and fails the
+// startServer lets a server listen on a loopback port until the test ends, and fails the
 // test if it does not stop.
-func start(t testing.TB, s *Server) (address string) {
+func startServer(t testing.TB, s *Server) (address string) {
 	t.Helper()
 	address, stop := startTLS(t, s, "", "")
 	t.Cleanup(stop)
@@ -35,7 +35,7 @@ func startTLS(t testing.TB, s *Server, cert, key string) (address string, stop f
 			done <- s.Serve(ctx, ln, nil)
 			return
 		}
-		conf, err := TLS(cert, key, s.log)
+		conf, err := LoadTLS(cert, key, s.log)
 		if err != nil {
 			done <- err
 			return
@@ -55,8 +55,8 @@ func startTLS(t testing.TB, s *Server, cert, key string) (address string, stop f
 	}
 }
 
-// drip announces a body, and sends one byte of it.
-func drip(address, method, target, kind string) (status int, header http.Header, body []byte, err error) {
+// sendSlowly announces a body, and sends one byte of it.
+func sendSlowly(address, method, target, kind string) (status int, header http.Header, body []byte, err error) {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
 		return 0, nil, nil, err

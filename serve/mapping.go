@@ -21,86 +21,86 @@ import (
 )
 
 const (
-	tsneRows     = 10_000 // most rows that t-SNE places
-	besideAtOnce = 4096   // further rows placed at a time
-	mapColumns   = 64     // most columns that can colour the map
-	mapClasses   = 10_000 // most classes of such a column
-	idsAtOnce    = 100_000
-	// recompute is the least time between two maps, and retry the least time after a failure.
-	recompute, retry = 10 * time.Second, time.Minute
+	maxTSNERows   = 10_000 // most rows that t-SNE places
+	placeBatch    = 4096   // further rows placed at a time
+	maxMapColumns = 64     // most columns that can colour the map
+	maxMapClasses = 10_000 // most classes of such a column
+	maxMapIDs     = 100_000
+	// mapInterval is the least time between two maps, and retry the least time after a failure.
+	mapInterval, mapRetryInterval = 10 * time.Second, time.Minute
 )
 
-// projected keeps the map of a collection, and computes it in the background when
+// mapCache keeps the map of a collection, and computes it in the background when
 // somebody asks for it and items have changed.
-type projected struct {
+type mapCache struct {
 	mu        sync.Mutex
-	now       *plane // nil before the first map
+	current   *itemMap // nil before the first map
 	computing bool
 	failure   error
 	next      time.Time // earliest time of the next computation
 }
 
-// plane is a finished map.
-type plane struct {
-	version uint64
-	method  string
-	placed  int // number of items that t-SNE placed
-	ids     []string
-	points  []float32 // x and y in turn
-	columns map[string]*painted
-	x, y    [2]float64
+// itemMap is a finished map.
+type itemMap struct {
+	version   uint64
+	method    string
+	numPlaced int // number of items that t-SNE placed
+	ids       []string
+	points    []float32 // x and y in turn
+	columns   map[string]*mapColumn
+	x, y      [2]float64
 }
 
-// painted is a column that can colour the map, with the numbers of its classes.
-type painted struct {
+// mapColumn is a column that can colour the map, with the numbers of its classes.
+type mapColumn struct {
 	api.MapColumn
 	at map[string]int32
 }
 
-// state returns the current map, and starts computing a newer one if that is due.
-func (s *Server) state(c *collection, info *store.Info) (now *plane, computing bool, failure error) {
-	p := c.projected
+// currentMap returns the current map, and starts computing a newer one if that is due.
+func (s *Server) currentMap(c *servedCollection, info *store.Info) (now *itemMap, computing bool, failure error) {
+	p := c.mapCache
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	due := p.now == nil || p.now.version != info.Version
+	due := p.current == nil || p.current.version != info.Version
 	if due && !p.computing && time.Now().After(p.next) && c.ctx.Err() == nil {
 		p.computing, p.failure = true, nil
-		c.running.Go(func() { s.compute(c) })
+		c.running.Go(func() { s.computeMap(c) })
 	}
-	return p.now, p.computing, p.failure
+	return p.current, p.computing, p.failure
 }
 
-// compute makes a map and replaces the current one.
-func (s *Server) compute(c *collection) {
+// computeMap makes a map and replaces the current one.
+func (s *Server) computeMap(c *servedCollection) {
 	start := time.Now()
-	made, err := layOut(c.ctx, c.Store, tsneRows)
-	p := c.projected
+	made, err := layOutItems(c.ctx, c.Store, maxTSNERows)
+	p := c.mapCache
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.computing = false
 	// Maps of a collection that changes all the time must not take most of the time.
-	p.next = time.Now().Add(max(recompute, 4*time.Since(start)))
+	p.next = time.Now().Add(max(mapInterval, 4*time.Since(start)))
 	if err != nil {
 		if c.ctx.Err() == nil {
 			s.log.Error("the map failed", "collection", c.Name, "error", err)
 		}
-		p.failure, p.next = err, time.Now().Add(retry)
+		p.failure, p.next = err, time.Now().Add(mapRetryInterval)
 		return
 	}
-	p.now = made
+	p.current = made
 	s.log.Info("map computed", "collection", c.Name, "items", len(made.ids), "method", made.method,
 		"seconds", time.Since(start).Seconds())
 }
 
-// layOut places all items of a store in the plane by t-SNE. If there are more than most items, it places a
+// layOutItems places all items of a store in the plane by t-SNE. If there are more than most items, it places a
 // sample, reads the items a second time, and places each beside the nearest item of the sample.
-func layOut(ctx context.Context, st store.Store, most int) (*plane, error) {
+func layOutItems(ctx context.Context, st store.Store, most int) (*itemMap, error) {
 	info, err := st.Info(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m := &plane{version: info.Version, method: "tsne", columns: map[string]*painted{}}
-	rows := projection.Draw(info.Items, most, 1)
+	m := &itemMap{version: info.Version, method: "tsne", columns: map[string]*mapColumn{}}
+	rows := projection.SampleRows(info.Items, most, 1)
 	if info.Dim == 2 {
 		m.method, most = "plain", info.Items
 	}
@@ -109,33 +109,33 @@ func layOut(ctx context.Context, st store.Store, most int) (*plane, error) {
 	}
 	var sample []float32
 	n := 0
-	err = each(ctx, st, func(it *store.Item) error {
-		if m.method == "plain" || m.placed < len(rows) && rows[m.placed] == n {
-			sample = append(sample, asCompared(it.Vector, info.Distance)...)
-			m.placed++
+	err = visitItems(ctx, st, func(it *store.Item) error {
+		if m.method == "plain" || m.numPlaced < len(rows) && rows[m.numPlaced] == n {
+			sample = append(sample, comparableVector(it.Vector, info.Distance)...)
+			m.numPlaced++
 		}
 		n++
 		m.ids = append(m.ids, it.ID)
-		m.colour(it, info.Columns)
+		m.addColumns(it, info.Columns)
 		return nil
 	})
 	if err != nil || n == 0 {
 		return m, err
 	}
-	if m.placed == 0 { // the whole sample was removed in the meantime
+	if m.numPlaced == 0 { // the whole sample was removed in the meantime
 		return nil, errors.New("the items changed while they were read")
 	}
 	if m.method == "plain" {
 		m.points = sample
 	} else {
-		err = m.tsne(ctx, matrix.FromSlice(m.placed, info.Dim, sample), st, &info)
+		err = m.placeItems(ctx, matrix.FromSlice(m.numPlaced, info.Dim, sample), st, &info)
 	}
 	m.bounds()
 	return m, err
 }
 
-// each calls f for all items, until it fails.
-func each(ctx context.Context, st store.Store, f func(*store.Item) error) error {
+// visitItems calls f for all items, until it fails.
+func visitItems(ctx context.Context, st store.Store, f func(*store.Item) error) error {
 	for it, err := range st.All(ctx) {
 		if err != nil {
 			return err
@@ -147,8 +147,8 @@ func each(ctx context.Context, st store.Store, f func(*store.Item) error) error 
 	return ctx.Err()
 }
 
-// asCompared returns a vector for Euclidean comparison: scaled to length 1 for the cosine.
-func asCompared(v []float32, distance string) []float32 {
+// comparableVector returns a vector for Euclidean comparison: scaled to length 1 for the cosine.
+func comparableVector(v []float32, distance string) []float32 {
 	if distance != "cosine" {
 		return v
 	}
@@ -166,8 +166,8 @@ func asCompared(v []float32, distance string) []float32 {
 	return out
 }
 
-// tsne places x and, if x is a sample, the other items of the store beside it.
-func (m *plane) tsne(ctx context.Context, x *matrix.Dense, st store.Store, info *store.Info) error {
+// placeItems places x and, if x is a sample, the other items of the store beside it.
+func (m *itemMap) placeItems(ctx context.Context, x *matrix.Dense, st store.Store, info *store.Info) error {
 	t, err := projection.TSNE{Seed: 1}.Run(ctx, x)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (m *plane) tsne(ctx context.Context, x *matrix.Dense, st store.Store, info 
 		return nil
 	}
 	anchors := projection.NewAnchors(x, t)
-	m.ids, m.columns = m.ids[:0], map[string]*painted{} // filled again by the second reading
+	m.ids, m.columns = m.ids[:0], map[string]*mapColumn{} // filled again by the second reading
 	var rows []float32
 	place := func() error {
 		xs, ys, err := anchors.Place(ctx, matrix.FromSlice(len(rows)/info.Dim, info.Dim, rows))
@@ -185,11 +185,11 @@ func (m *plane) tsne(ctx context.Context, x *matrix.Dense, st store.Store, info 
 		rows = rows[:0]
 		return err
 	}
-	err = each(ctx, st, func(it *store.Item) error {
-		rows = append(rows, asCompared(it.Vector, info.Distance)...)
+	err = visitItems(ctx, st, func(it *store.Item) error {
+		rows = append(rows, comparableVector(it.Vector, info.Distance)...)
 		m.ids = append(m.ids, it.ID)
-		m.colour(it, info.Columns)
-		if len(rows) < besideAtOnce*info.Dim {
+		m.addColumns(it, info.Columns)
+		if len(rows) < placeBatch*info.Dim {
 			return nil
 		}
 		return place()
@@ -201,14 +201,14 @@ func (m *plane) tsne(ctx context.Context, x *matrix.Dense, st store.Store, info 
 }
 
 // append adds points.
-func (m *plane) append(xs, ys []float64) {
+func (m *itemMap) append(xs, ys []float64) {
 	for i, x := range xs {
 		m.points = append(m.points, float32(x), float32(ys[i]))
 	}
 }
 
 // bounds finds the least and the largest coordinates.
-func (m *plane) bounds() {
+func (m *itemMap) bounds() {
 	for i := 0; i+1 < len(m.points); i += 2 {
 		x, y := float64(m.points[i]), float64(m.points[i+1])
 		if i == 0 {
@@ -219,17 +219,17 @@ func (m *plane) bounds() {
 	}
 }
 
-// colour stores the values of the item whose id was appended last.
-func (m *plane) colour(it *store.Item, columns []store.Column) {
+// addColumns stores the values of the item whose id was appended last.
+func (m *itemMap) addColumns(it *store.Item, columns []store.Column) {
 	at := len(m.ids) - 1
-	for _, c := range columns[:min(len(columns), mapColumns)] {
+	for _, c := range columns[:min(len(columns), maxMapColumns)] {
 		v, ok := it.Columns[c.Name]
 		if !ok {
 			continue
 		}
 		col := m.columns[c.Name]
 		if col == nil {
-			col = &painted{api.MapColumn{Name: c.Name, Kind: string(c.Kind)}, map[string]int32{}}
+			col = &mapColumn{api.MapColumn{Name: c.Name, Kind: string(c.Kind)}, map[string]int32{}}
 			m.columns[c.Name] = col
 		}
 		if number, is := v.(float64); is {
@@ -241,22 +241,22 @@ func (m *plane) colour(it *store.Item, columns []store.Column) {
 		class, known := col.at[text]
 		switch {
 		case known:
-		case len(col.Classes) < mapClasses:
+		case len(col.Classes) < maxMapClasses:
 			class = int32(len(col.Classes))
 			col.at[text], col.Classes = class, append(col.Classes, text)
 		default:
 			continue
 		}
-		for len(col.Of) < at {
-			col.Of = append(col.Of, -1)
+		for len(col.ClassOf) < at {
+			col.ClassOf = append(col.ClassOf, -1)
 		}
-		col.Of = append(col.Of, class)
+		col.ClassOf = append(col.ClassOf, class)
 	}
 }
 
 // mapState answers GET /v1/map.
 func (s *Server) mapState(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.named(r)
+	c, err := s.collectionOf(r)
 	if err != nil {
 		return err
 	}
@@ -264,41 +264,41 @@ func (s *Server) mapState(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	now, computing, failure := s.state(c, &info)
+	now, computing, failure := s.currentMap(c, &info)
 	out := api.Map{Collection: c.Name, State: "computing"}
 	switch {
 	case now != nil:
 		out.State, out.Version, out.Items, out.Stale = "ready", now.version, len(now.ids), now.version != info.Version
-		out.Method, out.Placed, out.X, out.Y = now.method, now.placed, now.x, now.y
+		out.Method, out.Placed, out.X, out.Y = now.method, now.numPlaced, now.x, now.y
 	case !computing && failure != nil:
 		out.State, out.Error = "failed", failure.Error()
 	}
-	return reply(w, http.StatusOK, out)
+	return writeJSON(w, http.StatusOK, out)
 }
 
-// wanted returns the map that a request is about.
-func (s *Server) wanted(r *http.Request) (*plane, error) {
-	c, err := s.named(r)
+// requestedMap returns the map that a request is about.
+func (s *Server) requestedMap(r *http.Request) (*itemMap, error) {
+	c, err := s.collectionOf(r)
 	if err != nil {
 		return nil, err
 	}
 	const way = "GET /v1/map has the version of the current map."
 	version, err := strconv.ParseUint(r.URL.Query().Get("version"), 10, 64)
 	if err != nil {
-		return nil, badRequest.is(way, "the parameter version is missing or not a whole number")
+		return nil, badRequest.newProblem(way, "the parameter version is missing or not a whole number")
 	}
-	c.projected.mu.Lock()
-	defer c.projected.mu.Unlock()
-	if now := c.projected.now; now != nil && now.version == version {
+	c.mapCache.mu.Lock()
+	defer c.mapCache.mu.Unlock()
+	if now := c.mapCache.current; now != nil && now.version == version {
 		return now, nil
 	}
-	return nil, outdated.is(way, "there is no map of version %d", version)
+	return nil, outdated.newProblem(way, "there is no map of version %d", version)
 }
 
 // mapPoints answers GET /v1/map/points: x and y of every item as float32, lowest
 // byte first.
 func (s *Server) mapPoints(w http.ResponseWriter, r *http.Request) error {
-	m, err := s.wanted(r)
+	m, err := s.requestedMap(r)
 	if err != nil {
 		return err
 	}
@@ -314,7 +314,7 @@ func (s *Server) mapPoints(w http.ResponseWriter, r *http.Request) error {
 			binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(v))
 		}
 		if _, err := w.Write(b[:4*n]); err != nil {
-			return ignoreGone(err)
+			return ignoreDisconnect(err)
 		}
 		at += n
 	}
@@ -323,36 +323,36 @@ func (s *Server) mapPoints(w http.ResponseWriter, r *http.Request) error {
 
 // mapIDs answers GET /v1/map/ids.
 func (s *Server) mapIDs(w http.ResponseWriter, r *http.Request) error {
-	m, err := s.wanted(r)
+	m, err := s.requestedMap(r)
 	if err != nil {
 		return err
 	}
-	from, count := 0, idsAtOnce
+	from, count := 0, maxMapIDs
 	for name, v := range map[string]*int{"from": &from, "count": &count} {
 		if text := r.URL.Query().Get(name); text != "" {
 			if *v, err = strconv.Atoi(text); err != nil || *v < 0 {
-				return badRequest.is("GET /openapi.json describes the parameters.", "%s must be a whole number", name)
+				return badRequest.newProblem("GET /openapi.json describes the parameters.", "%s must be a whole number", name)
 			}
 		}
 	}
 	from = min(from, len(m.ids))
-	ids := m.ids[from : from+min(count, idsAtOnce, len(m.ids)-from)]
+	ids := m.ids[from : from+min(count, maxMapIDs, len(m.ids)-from)]
 	if ids == nil {
 		ids = []string{}
 	}
-	return reply(w, http.StatusOK, api.MapIDs{IDs: ids})
+	return writeJSON(w, http.StatusOK, api.MapIDs{IDs: ids})
 }
 
 // mapColumn answers GET /v1/map/column.
 func (s *Server) mapColumn(w http.ResponseWriter, r *http.Request) error {
-	m, err := s.wanted(r)
+	m, err := s.requestedMap(r)
 	if err != nil {
 		return err
 	}
 	name := r.URL.Query().Get("name")
 	col := m.columns[name]
 	if col == nil {
-		return notFound.is("GET /v1/info lists the columns.",
+		return notFound.newProblem("GET /v1/info lists the columns.",
 			"no item of the map has a column %q", escape.ClipTo(name, 64))
 	}
 	out := col.MapColumn // it may be shorter than the map if the last items lack the column
@@ -360,10 +360,10 @@ func (s *Server) mapColumn(w http.ResponseWriter, r *http.Request) error {
 	if out.Numbers != nil {
 		out.Numbers = append(slices.Clip(out.Numbers), make([]*float64, n-len(out.Numbers))...)
 	} else {
-		out.Of = slices.Clip(out.Of)
-		for len(out.Of) < n {
-			out.Of = append(out.Of, -1)
+		out.ClassOf = slices.Clip(out.ClassOf)
+		for len(out.ClassOf) < n {
+			out.ClassOf = append(out.ClassOf, -1)
 		}
 	}
-	return reply(w, http.StatusOK, out)
+	return writeJSON(w, http.StatusOK, out)
 }

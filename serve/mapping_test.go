@@ -20,11 +20,11 @@ import (
 )
 
 func TestPlaneBounds(t *testing.T) {
-	m := &plane{points: []float32{2, 5, -1, 6, 3, -7, 0, 0}}
+	m := &itemMap{points: []float32{2, 5, -1, 6, 3, -7, 0, 0}}
 	if m.bounds(); m.x != [2]float64{-1, 3} || m.y != [2]float64{-7, 6} {
 		t.Errorf("%v, %v", m.x, m.y)
 	}
-	m = &plane{points: []float32{2, 5}}
+	m = &itemMap{points: []float32{2, 5}}
 	if m.bounds(); m.x != [2]float64{2, 2} || m.y != [2]float64{5, 5} {
 		t.Errorf("of one %v, %v", m.x, m.y)
 	}
@@ -33,14 +33,14 @@ func TestPlaneBounds(t *testing.T) {
 // For the cosine vectors have the length 1, but for those of zeros; else they are as they are.
 func TestAsCompared(t *testing.T) {
 	v := []float32{3, -4}
-	if got := asCompared(v, "cosine"); !slices.Equal(got, []float32{0.6, -0.8}) || v[0] != 3 {
+	if got := comparableVector(v, "cosine"); !slices.Equal(got, []float32{0.6, -0.8}) || v[0] != 3 {
 		t.Errorf("%v", got)
 	}
-	if got := asCompared([]float32{0, 0}, "cosine"); !slices.Equal(got, []float32{0, 0}) {
+	if got := comparableVector([]float32{0, 0}, "cosine"); !slices.Equal(got, []float32{0, 0}) {
 		t.Errorf("%v", got)
 	}
 	for _, other := range []string{"euclidean", "dot"} {
-		if got := asCompared(v, other); !slices.Equal(got, v) {
+		if got := comparableVector(v, other); !slices.Equal(got, v) {
 			t.Errorf("%s: %v", other, got)
 		}
 	}
@@ -50,17 +50,17 @@ func TestAsCompared(t *testing.T) {
 func TestColour(t *testing.T) {
 	columns := []store.Column{{Name: "kind", Kind: "text"}, {Name: "price", Kind: "number"},
 		{Name: "sale", Kind: "bool"}}
-	m := &plane{columns: map[string]*painted{}}
+	m := &itemMap{columns: map[string]*mapColumn{}}
 	for i, c := range []map[string]any{{}, {"kind": "hat", "price": 2.5}, nil, {"kind": "bag", "sale": true},
 		{"kind": "hat", "price": 4.0, "other": 1.0}} {
 		m.ids = append(m.ids, fmt.Sprint(i))
-		m.colour(&store.Item{Columns: c}, columns)
+		m.addColumns(&store.Item{Columns: c}, columns)
 	}
 	kind, price, sale := m.columns["kind"], m.columns["price"], m.columns["sale"]
-	if !slices.Equal(kind.Classes, []string{"hat", "bag"}) || !slices.Equal(kind.Of, []int32{-1, 0, -1, 1, 0}) {
+	if !slices.Equal(kind.Classes, []string{"hat", "bag"}) || !slices.Equal(kind.ClassOf, []int32{-1, 0, -1, 1, 0}) {
 		t.Errorf("%+v", kind.MapColumn)
 	}
-	if !slices.Equal(sale.Classes, []string{"true"}) || !slices.Equal(sale.Of, []int32{-1, -1, -1, 0}) {
+	if !slices.Equal(sale.Classes, []string{"true"}) || !slices.Equal(sale.ClassOf, []int32{-1, -1, -1, 0}) {
 		t.Errorf("%+v", sale.MapColumn)
 	}
 	two, four := 2.5, 4.0
@@ -69,38 +69,38 @@ func TestColour(t *testing.T) {
 	}
 	var many []store.Column
 	all := map[string]any{}
-	for i := range mapColumns + 1 {
+	for i := range maxMapColumns + 1 {
 		name := fmt.Sprintf("c%02d", i)
 		many, all[name] = append(many, store.Column{Name: name, Kind: "bool"}), true
 	}
-	m = &plane{columns: map[string]*painted{}, ids: []string{"a"}}
-	m.colour(&store.Item{Columns: all}, many)
-	if len(m.columns) != mapColumns || m.columns[many[mapColumns].Name] != nil {
+	m = &itemMap{columns: map[string]*mapColumn{}, ids: []string{"a"}}
+	m.addColumns(&store.Item{Columns: all}, many)
+	if len(m.columns) != maxMapColumns || m.columns[many[maxMapColumns].Name] != nil {
 		t.Errorf("%d columns", len(m.columns))
 	}
 }
 
 // A column colours as many classes as it may have; further ones have no colour.
 func TestManyClasses(t *testing.T) {
-	m := &plane{columns: map[string]*painted{}}
+	m := &itemMap{columns: map[string]*mapColumn{}}
 	columns := []store.Column{{Name: "kind", Kind: "text"}}
-	for i := range mapClasses + 2 {
+	for i := range maxMapClasses + 2 {
 		m.ids = append(m.ids, fmt.Sprint(i))
-		m.colour(&store.Item{Columns: map[string]any{"kind": fmt.Sprint(i)}}, columns)
+		m.addColumns(&store.Item{Columns: map[string]any{"kind": fmt.Sprint(i)}}, columns)
 	}
 	m.ids = append(m.ids, "again")
-	m.colour(&store.Item{Columns: map[string]any{"kind": "7"}}, columns)
+	m.addColumns(&store.Item{Columns: map[string]any{"kind": "7"}}, columns)
 	kind := m.columns["kind"]
-	if n := len(kind.Of); len(kind.Classes) != mapClasses || n != mapClasses+3 || kind.Of[n-1] != 7 ||
-		kind.Of[n-2] != -1 || kind.Of[mapClasses-1] != mapClasses-1 {
-		t.Errorf("%d classes of %d items", len(kind.Classes), len(kind.Of))
+	if n := len(kind.ClassOf); len(kind.Classes) != maxMapClasses || n != maxMapClasses+3 || kind.ClassOf[n-1] != 7 ||
+		kind.ClassOf[n-2] != -1 || kind.ClassOf[maxMapClasses-1] != maxMapClasses-1 {
+		t.Errorf("%d classes of %d items", len(kind.Classes), len(kind.ClassOf))
 	}
 }
 
 // Items in the plane stay where they are; of none there is a map, too.
 func TestPlainMap(t *testing.T) {
 	st := &storetest.Memory{Dim: 2}
-	m, err := layOut(context.Background(), st, 1)
+	m, err := layOutItems(context.Background(), st, 1)
 	if err != nil || m.method != "plain" || len(m.ids) != 0 {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -108,8 +108,8 @@ func TestPlainMap(t *testing.T) {
 		store.Replace); err != nil {
 		t.Fatal(err)
 	}
-	m, err = layOut(context.Background(), st, 1)
-	if err != nil || m.method != "plain" || m.placed != 2 || len(m.points) != 4 {
+	m, err = layOutItems(context.Background(), st, 1)
+	if err != nil || m.method != "plain" || m.numPlaced != 2 || len(m.points) != 4 {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	for i, id := range m.ids {
@@ -127,11 +127,11 @@ func TestPlainMap(t *testing.T) {
 func TestManyPoints(t *testing.T) {
 	s := newServer(t, Options{})
 	for _, n := range []int{0, 2, 32 << 10 / 4, 32<<10/4 + 2, 20_002} {
-		m := &plane{version: 7, points: make([]float32, n)}
+		m := &itemMap{version: 7, points: make([]float32, n)}
 		for i := range m.points {
 			m.points[i] = float32(i) / 2
 		}
-		s.collections[0].projected.now = m
+		s.collections[0].mapCache.current = m
 		a := (&caller{t: t, s: s}).get("/v1/map/points?version=7").want(t, 200)
 		if len(a.body) != 4*n || a.ContentLength != int64(4*n) {
 			t.Fatalf("%d bytes of %d numbers", len(a.body), n)
@@ -147,16 +147,16 @@ func TestManyPoints(t *testing.T) {
 // A map is ready, being computed, or failed with its reason, until the next is tried.
 func TestMapState(t *testing.T) {
 	s := newServer(t, Options{})
-	p := s.collections[0].projected
+	p := s.collections[0].mapCache
 	for _, c := range []struct {
-		now       *plane
+		now       *itemMap
 		computing bool
 		failure   error
 		state     string
 	}{{nil, true, nil, "computing"}, {nil, false, nil, "computing"}, {nil, false, errors.New("no rows"), "failed"},
 		{nil, true, errors.New("no rows"), "computing"},
-		{&plane{version: 3, ids: []string{"a"}}, false, errors.New("no rows"), "ready"}} {
-		p.now, p.computing, p.failure, p.next = c.now, c.computing, c.failure, time.Now().Add(time.Hour)
+		{&itemMap{version: 3, ids: []string{"a"}}, false, errors.New("no rows"), "ready"}} {
+		p.current, p.computing, p.failure, p.next = c.now, c.computing, c.failure, time.Now().Add(time.Hour)
 		var got api.Map
 		(&caller{t: t, s: s}).get("/v1/map").want(t, 200).into(t, &got)
 		if got.State != c.state || (got.Error == "no rows") != (c.state == "failed") ||
@@ -169,7 +169,7 @@ func TestMapState(t *testing.T) {
 // Ids are counted from 0; a negative number, or none, is not understood.
 func TestMapIDsFrom(t *testing.T) {
 	s := newServer(t, Options{})
-	s.collections[0].projected.now = &plane{version: 7, ids: []string{"a", "b", "c"}}
+	s.collections[0].mapCache.current = &itemMap{version: 7, ids: []string{"a", "b", "c"}}
 	do := &caller{t: t, s: s}
 	for query, want := range map[string]int{"": 3, "&from=0": 3, "&from=0&count=0": 0, "&from=1&count=1": 1,
 		"&from=3": 0, "&from=9": 0, "&count=9": 3} {
@@ -184,10 +184,10 @@ func TestMapIDsFrom(t *testing.T) {
 	}
 }
 
-// unreadable is a store that tells nothing of itself.
-type unreadable struct{ *storetest.Memory }
+// unreadableStore is a store that tells nothing of itself.
+type unreadableStore struct{ *storetest.Memory }
 
-func (unreadable) Info(context.Context) (store.Info, error) {
+func (unreadableStore) Info(context.Context) (store.Info, error) {
 	return store.Info{}, errors.New("no rows")
 }
 
@@ -197,15 +197,15 @@ func TestMapThatFails(t *testing.T) {
 	for _, ended := range []bool{false, true} {
 		var said bytes.Buffer
 		s := newServer(t, Options{Log: slog.New(slog.NewTextHandler(&said, nil)),
-			Collections: []Collection{{Name: "things", Store: &unreadable{filled(t, 1)}}}})
+			Collections: []Collection{{Name: "things", Store: &unreadableStore{newFilledStore(t, 1)}}}})
 		if ended {
 			s.Close()
 		}
-		p := s.collections[0].projected
-		p.now, p.computing = &plane{version: 3}, true
+		p := s.collections[0].mapCache
+		p.current, p.computing = &itemMap{version: 3}, true
 		before := time.Now()
-		s.compute(s.collections[0])
-		if p.now.version != 3 || p.computing || p.failure == nil || p.next.Before(before.Add(retry)) {
+		s.computeMap(s.collections[0])
+		if p.current.version != 3 || p.computing || p.failure == nil || p.next.Before(before.Add(mapRetryInterval)) {
 			t.Errorf("ended %v: %+v", ended, p)
 		}
 		if told := strings.Contains(said.String(), "the map failed"); told == ended {
@@ -213,10 +213,10 @@ func TestMapThatFails(t *testing.T) {
 		}
 	}
 	s := newServer(t, Options{})
-	p := s.collections[0].projected
+	p := s.collections[0].mapCache
 	before := time.Now()
-	s.compute(s.collections[0])
-	if p.now == nil || p.failure != nil || p.next.Before(before.Add(recompute)) {
+	s.computeMap(s.collections[0])
+	if p.current == nil || p.failure != nil || p.next.Before(before.Add(mapInterval)) {
 		t.Errorf("%+v", p)
 	}
 }

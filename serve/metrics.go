@@ -30,11 +30,11 @@ type metrics struct {
 	registry  *prometheus.Registry
 
 	mu        sync.Mutex
-	distances map[string]nearHistogram // by collection; only those with a calibration
+	distances map[string]distanceHistogram // by collection; only those with a calibration
 }
 
-// nearHistogram has the distances of nearest items, in buckets of one calibration.
-type nearHistogram struct {
+// distanceHistogram has the distances of nearest items, in buckets of one calibration.
+type distanceHistogram struct {
 	by *decide.Calibration
 	prometheus.Histogram
 }
@@ -64,7 +64,7 @@ func newMetrics(s *Server) *metrics {
 		written:  counter("items_written_total", "Items added or replaced.", "collection"),
 		removed:  counter("items_removed_total", "Items removed.", "collection"),
 		decided:  counter("identified_total", "Photos that were identified or unknown.", "collection", "unknown"),
-		registry: reg, distances: map[string]nearHistogram{},
+		registry: reg, distances: map[string]distanceHistogram{},
 		batch: histogram("embedding_batch_pictures", "Pictures that were embedded together.",
 			[]float64{1, 2, 4, 8, maxBatch}),
 		embedding: histogram("embedding_seconds", "Time for a batch of pictures.", timeBuckets),
@@ -79,13 +79,13 @@ func newMetrics(s *Server) *metrics {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "kindred_request_memory_bytes",
 			Help: "Memory used by bodies and pictures of requests."},
-			func() float64 { return float64(s.memory.inUse()) }))
+			func() float64 { return float64(s.memory.bytesInUse()) }))
 	for _, c := range s.opt.Collections {
 		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "kindred_items", Help: "Items.",
 			ConstLabels: prometheus.Labels{"collection": c.Name}}, func() float64 {
 			ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 			defer cancel()
-			all, release := s.hold()
+			all, release := s.holdCollections()
 			defer release()
 			for _, now := range all {
 				if info, err := now.Store.Info(ctx); now.Name == c.Name && err == nil {
@@ -94,20 +94,20 @@ func newMetrics(s *Server) *metrics {
 			}
 			return -1
 		}))
-		if c.Following != nil {
-			reg.MustRegister(newFollowed(c.Name, c.Following))
+		if c.FolderSync != nil {
+			reg.MustRegister(newSyncCollector(c.Name, c.FolderSync))
 		}
-		if says := c.says(); says != nil {
-			m.nearest(c.Name, says)
+		if says := c.calibration(); says != nil {
+			m.nearestHistogram(c.Name, says)
 		}
 	}
 	m.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 	return m
 }
 
-// nearest returns the histogram of a collection's nearest distances, for its calibration. A new calibration
+// nearestHistogram returns the histogram of a collection's nearest distances, for its calibration. A new calibration
 // starts a new histogram with other buckets.
-func (m *metrics) nearest(collection string, by *decide.Calibration) prometheus.Histogram {
+func (m *metrics) nearestHistogram(collection string, by *decide.Calibration) prometheus.Histogram {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	have, there := m.distances[collection]
@@ -124,12 +124,12 @@ func (m *metrics) nearest(collection string, by *decide.Calibration) prometheus.
 		Help:        "Distance of the nearest item of photos that were identified.",
 		ConstLabels: prometheus.Labels{"collection": collection}, Buckets: by.NearestQuantiles(nearBuckets)})
 	m.registry.MustRegister(h)
-	m.distances[collection] = nearHistogram{by, h}
+	m.distances[collection] = distanceHistogram{by, h}
 	return h
 }
 
-// searching measures the time from now until its result is called.
-func (m *metrics) searching() func() {
+// timeSearch measures the time from now until its result is called.
+func (m *metrics) timeSearch() func() {
 	start := time.Now()
 	return func() { m.search.Observe(time.Since(start).Seconds()) }
 }

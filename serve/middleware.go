@@ -54,33 +54,33 @@ func (w *recorder) Write(b []byte) (int, error) {
 // Unwrap returns the writer for http.ResponseController.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// visit has what the server finds out about a request.
-type visit struct {
-	id     string
-	client string // address of the client
-	who    string // name of its key; "" without a key
-	right  Right  // what the caller may do
-	route  string // pattern that it matched
-	cause  error  // reason of its failure
+// requestInfo has what the server finds out about a request.
+type requestInfo struct {
+	id         string
+	client     string     // address of the client
+	keyName    string     // name of its key; "" without a key
+	permission Permission // what the caller may do
+	route      string     // pattern that it matched
+	cause      error      // reason of its failure
 }
 
-type visitKey struct{}
+type requestInfoKey struct{}
 
-// visitOf returns the visit of a request, made by outermost.
-func visitOf(r *http.Request) *visit {
-	v, _ := r.Context().Value(visitKey{}).(*visit)
+// requestInfoOf returns the visit of a request, made by outermost.
+func requestInfoOf(r *http.Request) *requestInfo {
+	v, _ := r.Context().Value(requestInfoKey{}).(*requestInfo)
 	if v == nil {
-		return &visit{}
+		return &requestInfo{}
 	}
 	return v
 }
 
-// outermost gives requests their ids, measures and logs them, and turns a panic into
+// wrapRequests gives requests their ids, measures and logs them, and turns a panic into
 // an answer.
-func (s *Server) outermost(next http.Handler) http.Handler {
+func (s *Server) wrapRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		v := &visit{id: r.Header.Get("X-Request-Id"), client: s.opt.Proxies.client(r)}
+		v := &requestInfo{id: r.Header.Get("X-Request-Id"), client: s.opt.Proxies.clientOf(r)}
 		if !requestID.MatchString(v.id) {
 			b := make([]byte, 8)
 			rand.Read(b)
@@ -90,13 +90,13 @@ func (s *Server) outermost(next http.Handler) http.Handler {
 		if r.Body != nil && r.Body != http.NoBody {
 			// A body that is not read, such as that of a request without a key, has the same time
 			// limit as one that is read.
-			http.NewResponseController(w).SetReadDeadline(due(start, 0, s.limits.Time))
+			http.NewResponseController(w).SetReadDeadline(bodyDeadline(start, 0, s.limits.Time))
 		}
 		h := rec.Header()
 		h.Set("X-Request-Id", v.id)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin") // no page of another site has it as a picture or a script
-		r = r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
+		r = r.WithContext(context.WithValue(r.Context(), requestInfoKey{}, v))
 		s.metrics.inFlight.Inc()
 		defer func() {
 			s.metrics.inFlight.Dec()
@@ -108,17 +108,17 @@ func (s *Server) outermost(next http.Handler) http.Handler {
 				s.log.Error("panic", "request_id", v.id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 				v.cause = fmt.Errorf("panic: %v", p)
 				if rec.status == 0 {
-					internal.is("Please report this as a bug in kindred.", "the server failed").write(rec, v.id)
+					internal.newProblem("Please report this as a bug in kindred.", "the server failed").write(rec, v.id)
 				}
 			}
-			s.finish(r, rec, v, time.Since(start))
+			s.logAnswer(r, rec, v, time.Since(start))
 		}()
 		next.ServeHTTP(rec, r)
 	})
 }
 
-// finish logs and counts an answer.
-func (s *Server) finish(r *http.Request, rec *recorder, v *visit, took time.Duration) {
+// logAnswer logs and counts an answer.
+func (s *Server) logAnswer(r *http.Request, rec *recorder, v *requestInfo, took time.Duration) {
 	status := rec.status
 	status = cmp.Or(status, http.StatusOK)
 	routeName := v.route
@@ -143,8 +143,8 @@ func (s *Server) finish(r *http.Request, rec *recorder, v *visit, took time.Dura
 	if v.client != r.RemoteAddr {
 		attrs = append(attrs, slog.String("proxy", r.RemoteAddr))
 	}
-	if v.who != "" {
-		attrs = append(attrs, slog.String("key", v.who))
+	if v.keyName != "" {
+		attrs = append(attrs, slog.String("key", v.keyName))
 	}
 	if v.cause != nil {
 		attrs = append(attrs, slog.String("error", escape.ClipTo(v.cause.Error(), 1024)))
@@ -152,10 +152,10 @@ func (s *Server) finish(r *http.Request, rec *recorder, v *visit, took time.Dura
 	s.log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// fail answers with an error.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+// writeError answers with an error.
+func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
-	v := visitOf(r)
+	v := requestInfoOf(r)
 	v.cause = p.cause
 	if v.cause == nil {
 		v.cause = p
@@ -167,58 +167,58 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p.write(w, v.id)
 }
 
-// guarded sends a request to its route. It does what all routes need: it checks the form of the path, and
+// dispatch sends a request to its route. It does what all routes need: it checks the form of the path, and
 // answers problems instead of net/http's own texts.
-func (s *Server) guarded(w http.ResponseWriter, r *http.Request) {
+func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 	if r.Context().Value(refusedKey{}) != nil {
 		w.Header().Set("Connection", "close")
 		if r.URL.Path != "/healthz" { // the process runs, so this is still answered
 			io.CopyN(io.Discard, r.Body, headerBytes) // otherwise net/http waits for it; the rest is cut off
-			s.fail(w, r, overloaded.is("Try again as Retry-After says, and keep fewer connections.",
-				"all allowed connections are in use").after(time.Second))
+			s.writeError(w, r, overloaded.newProblem("Try again as Retry-After says, and keep fewer connections.",
+				"all allowed connections are in use").withRetry(time.Second))
 			return
 		}
 	}
-	if err := s.admitOrigin(w, r); err != nil {
-		s.fail(w, r, err)
+	if err := s.checkOrigin(w, r); err != nil {
+		s.writeError(w, r, err)
 		return
 	}
 	if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 		s.preflight(w, r)
 		return
 	}
-	if p := r.URL.EscapedPath(); p != cleaned(p) {
-		s.fail(w, r,
-			badRequest.is("Write the path without dots, empty parts and backslashes; within an id write / as %2F.",
+	if p := r.URL.EscapedPath(); p != cleanPath(p) {
+		s.writeError(w, r,
+			badRequest.newProblem("Write the path without dots, empty parts and backslashes; within an id write / as %2F.",
 				"the path is not in its shortest form"))
 		return
 	}
 	h, pattern := s.mux.Handler(r)
 	if pattern != "" {
-		visitOf(r).route = pattern
+		requestInfoOf(r).route = pattern
 		s.mux.ServeHTTP(w, r) // sets the path's values
 		return
 	}
 	if s.opt.Page != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		!strings.HasPrefix(r.URL.Path, "/v1/") {
-		visitOf(r).route = "page"
+		requestInfoOf(r).route = "page"
 		s.opt.Page.ServeHTTP(w, r)
 		return
 	}
 	// The status of the mux, without its text.
-	var quiet silent
+	var quiet headerRecorder
 	h.ServeHTTP(&quiet, r)
 	if quiet.status == http.StatusMethodNotAllowed {
 		allow := quiet.Header().Get("Allow")
 		w.Header().Set("Allow", allow)
-		s.fail(w, r, badMethod.is("Use one of: "+allow+".", "method %s is not allowed", escape.ClipTo(r.Method, 16)))
+		s.writeError(w, r, methodNotAllowed.newProblem("Use one of: "+allow+".", "method %s is not allowed", escape.ClipTo(r.Method, 16)))
 		return
 	}
-	s.fail(w, r, notFound.is("GET /openapi.json describes all addresses.", "this address does not exist"))
+	s.writeError(w, r, notFound.newProblem("GET /openapi.json describes all addresses.", "this address does not exist"))
 }
 
-// cleaned returns the required form of an escaped path.
-func cleaned(p string) string {
+// cleanPath returns the required form of an escaped path.
+func cleanPath(p string) string {
 	if p == "" || p[0] != '/' || strings.ContainsRune(p, '\\') {
 		return ""
 	}
@@ -229,68 +229,68 @@ func cleaned(p string) string {
 	return c
 }
 
-// silent keeps only the header of an answer.
-type silent struct {
+// headerRecorder keeps only the header of an answer.
+type headerRecorder struct {
 	header http.Header
 	status int
 }
 
-func (q *silent) Header() http.Header {
+func (q *headerRecorder) Header() http.Header {
 	if q.header == nil {
 		q.header = http.Header{}
 	}
 	return q.header
 }
-func (q *silent) Write(b []byte) (int, error) { return len(b), nil }
-func (q *silent) WriteHeader(status int)      { q.status = status }
+func (q *headerRecorder) Write(b []byte) (int, error) { return len(b), nil }
+func (q *headerRecorder) WriteHeader(status int)      { q.status = status }
 
-// admitted checks a request before its handler: first its key, then its rate, then it reads its body. The request
+// admit checks a request before its handler: first its key, then its rate, then it reads its body. The request
 // gets a place among those being processed only after its whole body has arrived, so that slow senders block
 // nobody.
-func (s *Server) admitted(rt route) http.Handler {
+func (s *Server) admit(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		who := sender(visitOf(r).client)
-		name, err := s.identify(r, rt)
+		who := senderOf(requestInfoOf(r).client)
+		name, err := s.authenticate(r, rt)
 		if err == nil && name != "" {
 			who = "key " + name
 		}
-		visitOf(r).who = name
+		requestInfoOf(r).keyName = name
 		if !rt.open {
-			if wait := s.senders.take(who, time.Now()); wait > 0 {
-				s.fail(w, r, tooMany.is("Wait for the time in Retry-After.", "more than %g requests per second",
-					s.limits.Rate).after(wait))
+			if wait := s.senders.takeToken(who, time.Now()); wait > 0 {
+				s.writeError(w, r, rateLimited.newProblem("Wait for the time in Retry-After.", "more than %g requests per second",
+					s.limits.Rate).withRetry(wait))
 				return
 			}
 		}
 		if err == nil {
-			err = rt.parameters(r)
+			err = rt.checkParameters(r)
 		}
 		if err != nil {
-			s.fail(w, r, err)
+			s.writeError(w, r, err)
 			return
 		}
-		l := &loan{from: s.memory}
+		l := &memoryLoan{from: s.memory}
 		defer l.end()
 		var body []byte
 		if rt.body {
 			if body, err = s.readBody(w, r, l); err != nil {
-				s.fail(w, r, err)
+				s.writeError(w, r, err)
 				return
 			}
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), s.limits.Time)
 		defer cancel()
-		if rt.right == Write { // before it takes a place, which a search could have
+		if rt.permission == Write { // before it takes a place, which a search could have
 			s.awaitChanges(r.WithContext(ctx))
 		}
 		if !rt.open {
-			if err := s.place(ctx); err != nil {
-				s.fail(w, r, err)
+			if err := s.acquireSlot(ctx); err != nil {
+				s.writeError(w, r, err)
 				return
 			}
-			defer func() { <-s.working }()
+			defer func() { <-s.requestSlots }()
 		}
-		rec := &received{body: body, loan: l}
+		rec := &requestBody{body: body, loan: l}
 		defer func() {
 			for _, release := range rec.release {
 				release()
@@ -298,7 +298,7 @@ func (s *Server) admitted(rt route) http.Handler {
 		}()
 		ctx = context.WithValue(ctx, bodyKey{}, rec)
 		if err := rt.handle(w, r.WithContext(ctx)); err != nil {
-			s.fail(w, r, err)
+			s.writeError(w, r, err)
 		}
 	})
 }
@@ -306,21 +306,21 @@ func (s *Server) admitted(rt route) http.Handler {
 // maxWait is the longest wait of a request for a place.
 const maxWait = 5 * time.Second
 
-// place waits for a place among the requests being processed.
-func (s *Server) place(ctx context.Context) error {
+// acquireSlot waits for a place among the requests being processed.
+func (s *Server) acquireSlot(ctx context.Context) error {
 	select {
-	case s.working <- struct{}{}:
+	case s.requestSlots <- struct{}{}:
 		return nil
 	default:
 	}
 	t := time.NewTimer(maxWait)
 	defer t.Stop()
 	select {
-	case s.working <- struct{}{}:
+	case s.requestSlots <- struct{}{}:
 		return nil
 	case <-t.C:
-		return overloaded.is("Try again as Retry-After says.", "%d requests are being processed, and this one waited "+
-			"%s for a place", s.limits.Concurrent, maxWait).after(time.Second)
+		return overloaded.newProblem("Try again as Retry-After says.", "%d requests are being processed, and this one waited "+
+			"%s for a place", s.limits.Concurrent, maxWait).withRetry(time.Second)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

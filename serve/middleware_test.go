@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// timed is a ResponseWriter that knows the deadlines it was given.
-type timed struct {
+// deadlineRecorder is a ResponseWriter that knows the deadlines it was given.
+type deadlineRecorder struct {
 	http.ResponseWriter
 	write []time.Time
 }
 
-func (w *timed) SetWriteDeadline(at time.Time) error {
+func (w *deadlineRecorder) SetWriteDeadline(at time.Time) error {
 	w.write = append(w.write, at)
 	return nil
 }
@@ -30,7 +30,7 @@ func TestRecorder(t *testing.T) {
 		202: func(w http.ResponseWriter) { w.WriteHeader(202); w.WriteHeader(500); w.Write([]byte("a")) },
 		200: func(w http.ResponseWriter) { w.Write([]byte("abc")); w.Write([]byte("de")) },
 	} {
-		inner := &timed{ResponseWriter: httptest.NewRecorder()}
+		inner := &deadlineRecorder{ResponseWriter: httptest.NewRecorder()}
 		w := &recorder{ResponseWriter: inner}
 		before := time.Now()
 		do(w)
@@ -57,7 +57,7 @@ func TestOutermost(t *testing.T) {
 	answer := func(id string, h http.HandlerFunc) *httptest.ResponseRecorder {
 		r, w := httptest.NewRequest("GET", "/", nil), httptest.NewRecorder()
 		r.Header.Set("X-Request-Id", id)
-		s.outermost(h).ServeHTTP(w, r)
+		s.wrapRequests(h).ServeHTTP(w, r)
 		return w
 	}
 	id := strings.Repeat("a", 64)
@@ -95,19 +95,19 @@ func TestLogOfRequests(t *testing.T) {
 	s := newServer(t, Options{Log: slog.New(slog.NewTextHandler(&said, nil))})
 	for _, c := range []struct {
 		status int
-		v      visit
+		v      requestInfo
 		want   []string // nil for no line
 	}{
-		{200, visit{id: "7", route: "GET /v1/info"}, []string{"level=INFO", "request_id=7", "status=200", "bytes=5",
+		{200, requestInfo{id: "7", route: "GET /v1/info"}, []string{"level=INFO", "request_id=7", "status=200", "bytes=5",
 			"ms=1.5", `route="GET /v1/info"`, "path=/x"}},
-		{0, visit{}, []string{"level=INFO", "status=200", "route=none"}},
-		{499, visit{who: "ann", cause: errors.New("gone")}, []string{"level=INFO", "key=ann", "error=gone"}},
-		{500, visit{route: "GET /healthz"}, []string{"level=ERROR", "status=500"}},
-		{200, visit{route: "GET /healthz"}, nil}, {200, visit{route: "GET /readyz"}, nil},
-		{499, visit{route: "GET /metrics"}, nil},
+		{0, requestInfo{}, []string{"level=INFO", "status=200", "route=none"}},
+		{499, requestInfo{keyName: "ann", cause: errors.New("gone")}, []string{"level=INFO", "key=ann", "error=gone"}},
+		{500, requestInfo{route: "GET /healthz"}, []string{"level=ERROR", "status=500"}},
+		{200, requestInfo{route: "GET /healthz"}, nil}, {200, requestInfo{route: "GET /readyz"}, nil},
+		{499, requestInfo{route: "GET /metrics"}, nil},
 	} {
 		said.Reset()
-		s.finish(httptest.NewRequest("GET", "/x", nil), &recorder{status: c.status, bytes: 5}, &c.v,
+		s.logAnswer(httptest.NewRequest("GET", "/x", nil), &recorder{status: c.status, bytes: 5}, &c.v,
 			1500*time.Microsecond)
 		line := said.String()
 		for _, part := range c.want {
@@ -115,7 +115,7 @@ func TestLogOfRequests(t *testing.T) {
 				t.Errorf("%d %+v: no %s in %s", c.status, c.v, part, line)
 			}
 		}
-		if (line != "") != (c.want != nil) || strings.Contains(line, "key=") != (c.v.who != "") ||
+		if (line != "") != (c.want != nil) || strings.Contains(line, "key=") != (c.v.keyName != "") ||
 			strings.Contains(line, "error=") != (c.v.cause != nil) {
 			t.Errorf("%d %+v: %s", c.status, c.v, line)
 		}

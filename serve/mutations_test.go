@@ -39,7 +39,7 @@ func TestMutations(t *testing.T) {
 		readers = append(readers, mutations.Reader{Name: c.request, Valid: []string{c.body},
 			Read: func(text []byte) error {
 				if s.review != nil {
-					s.review.now.Version = 0 // as nobody else decides
+					s.review.decided.Version = 0 // as nobody else decides
 				}
 				r := httptest.NewRequest(method, path, strings.NewReader(string(text)))
 				r.Header.Set("Content-Type", "application/json")
@@ -64,7 +64,7 @@ func TestMutationsOfDecisions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := json.Marshal(kept{Page: v.page.Key, Decisions: decided(0)})
+	whole, err := json.Marshal(decisionsDocument{Page: v.page.Key, Decisions: decisionsAfter(0)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Network returns the embedder of a run's network. It prepares pictures exactly like
+// NetworkEmbedder returns the embedder of a run's network. It prepares pictures exactly like
 // run.Model.EmbedPart. Many goroutines may call its methods, and those of the model.
-func Network(m *run.Model) Embedder { return &network{model: m} }
+func NetworkEmbedder(m *run.Model) Embedder { return &network{model: m} }
 
 type network struct {
 	model    *run.Model

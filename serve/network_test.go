@@ -43,11 +43,11 @@ func smallModel(t *testing.T) *run.Model {
 // a folder.
 func TestNetworkPreparesAsEmbedDoes(t *testing.T) {
 	m := smallModel(t)
-	if got := side(Network(m)); got != 32 {
+	if got := pictureSide(NetworkEmbedder(m)); got != 32 {
 		t.Errorf("a side of %d", got)
 	}
 	cropped := m.Copy()
-	if cropped.Config.Data.Shorter = 40; side(Network(cropped)) != 40 {
+	if cropped.Config.Data.Shorter = 40; pictureSide(NetworkEmbedder(cropped)) != 40 {
 		t.Error("the shorter side before cropping is no part of the side")
 	}
 	for _, size := range []int{32, 500} {
@@ -74,7 +74,7 @@ func TestNetworkPreparesAsEmbedDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := Network(m)
+		n := NetworkEmbedder(m)
 		for range 2 { // a decoder of its own, and one that was used
 			p, err := imaging.Open(t.Context(), file.Bytes())
 			if err != nil {
@@ -96,7 +96,7 @@ func TestNetworkPreparesAsEmbedDoes(t *testing.T) {
 // one call after the other.
 func TestNetworkConcurrently(t *testing.T) {
 	m := smallModel(t)
-	n := Network(m)
+	n := NetworkEmbedder(m)
 	pictures := make([]*imaging.Image, 20)
 	want := make([][]float32, len(pictures))
 	for i := range pictures {
@@ -128,12 +128,12 @@ func TestNetworkConcurrently(t *testing.T) {
 	all.Wait()
 }
 
-// glimpses is an embedder that looks at pictures of an eighth of their sides.
-type glimpses struct{ colours }
+// shrinkingEmbedder is an embedder that looks at pictures of an eighth of their sides.
+type shrinkingEmbedder struct{ colourEmbedder }
 
-func (*glimpses) Shrink(w, h int) int { return 8 }
+func (*shrinkingEmbedder) Shrink(w, h int) int { return 8 }
 
-func (g *glimpses) Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*imaging.Image, error) {
+func (g *shrinkingEmbedder) Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*imaging.Image, error) {
 	im := new(imaging.Image)
 	return im, p.Decode(ctx, &imaging.Decoder{MaxPixels: maxPixels, Shrink: g.Shrink}, im)
 }
@@ -141,13 +141,13 @@ func (g *glimpses) Decode(ctx context.Context, p *imaging.Picture, maxPixels int
 // TestLargePhotograph: a photograph of 48 million pixels needs the memory of the picture that the
 // network looks at, and no more pixels are refused than by any command.
 func TestLargePhotograph(t *testing.T) {
-	photo := jpegOf(t, image.NewGray(image.Rect(0, 0, 8000, 6000)))
+	photo := encodeJPEG(t, image.NewGray(image.Rect(0, 0, 8000, 6000)))
 	for name, c := range map[string]struct {
 		embedder Embedder
 		status   int
-	}{"at a scale that fits": {&glimpses{}, 200}, "whole": {&colours{}, 413}} {
+	}{"at a scale that fits": {&shrinkingEmbedder{}, 200}, "whole": {&colourEmbedder{}, 413}} {
 		s := newServer(t, Options{Limits: Limits{Memory: 16 << 20},
-			Collections: []Collection{{Name: "things", Store: filled(t, 5), Embedder: c.embedder}}})
+			Collections: []Collection{{Name: "things", Store: newFilledStore(t, 5), Embedder: c.embedder}}})
 		if a := (&caller{t: t, s: s}).form("POST", "/v1/search", photo); a.StatusCode != c.status {
 			t.Errorf("%s: %d: %s", name, a.StatusCode, a.body)
 		}

@@ -27,7 +27,7 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 	c, s := newContract(t), newServer(t, Options{})
 	have, takes := map[string]bool{}, map[string][]string{}
 	for _, rt := range s.table() {
-		have[rt.pattern], takes[rt.pattern] = true, rt.takes
+		have[rt.pattern], takes[rt.pattern] = true, rt.parameterNames
 	}
 	for path, item := range c.doc.Paths.Map() {
 		for method, op := range item.Operations() {
@@ -58,11 +58,11 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 // and holds each to its schema.
 func TestEveryAnswer(t *testing.T) {
 	c := newContract(t)
-	usual(t, c)
-	refused(t, c)
-	failing(t, c)
-	reviewing(t, c)
-	withoutPlace(t, c)
+	checkUsual(t, c)
+	checkRefused(t, c)
+	checkFailing(t, c)
+	checkReview(t, c)
+	checkWithoutPlace(t, c)
 	var missing []string
 	for path, item := range c.doc.Paths.Map() {
 		for method, op := range item.Operations() {
@@ -82,9 +82,9 @@ func TestEveryAnswer(t *testing.T) {
 	}
 }
 
-// withoutPlace sends a request of each route over a connection that has no place: it is told so, but
+// checkWithoutPlace sends a request of each route over a connection that has no place: it is told so, but
 // whoever asks whether the process answers.
-func withoutPlace(t *testing.T, contract *contract) {
+func checkWithoutPlace(t *testing.T, contract *contract) {
 	s := newServer(t, Options{})
 	for _, rt := range s.table() {
 		method, path, _ := strings.Cut(rt.pattern, " ")
@@ -105,29 +105,29 @@ func withoutPlace(t *testing.T, contract *contract) {
 	}
 }
 
-// usual uses a server as it is meant to be used, and makes the mistakes that each
+// checkUsual uses a server as it is meant to be used, and makes the mistakes that each
 // route answers by itself.
 //
 // Long: a list of requests, one after the other.
-func usual(t *testing.T, contract *contract) {
+func checkUsual(t *testing.T, contract *contract) {
 	dir := t.TempDir()
 	photo := filepath.Join(dir, "photo.png")
-	if err := os.WriteFile(photo, pngOf(t, plain(300, 200, red)), 0o666); err != nil {
+	if err := os.WriteFile(photo, encodePNG(t, plainPicture(300, 200, red)), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	odd := filepath.Join(dir, "broken.png")
-	if err := os.WriteFile(odd, pngOf(t, plain(30, 20, red))[:60], 0o666); err != nil {
+	if err := os.WriteFile(odd, encodePNG(t, plainPicture(30, 20, red))[:60], 0o666); err != nil {
 		t.Fatal(err)
 	}
-	things := filled(t, 20)
+	things := newFilledStore(t, 20)
 	err := things.Put(t.Context(), []store.Item{{ID: "photo", Path: photo, Vector: []float32{1, 0, 0}},
 		{ID: "odd", Path: odd, Vector: []float32{1, 0, 0}}}, store.Insert)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := newServer(t, Options{Limits: Limits{Body: 1 << 20, Items: 100},
-		Collections: []Collection{{Name: "things", Store: things, Embedder: &colours{}, Folders: []string{dir},
-			Calibration: meaning(t)},
+		Collections: []Collection{{Name: "things", Store: things, Embedder: &colourEmbedder{}, Folders: []string{dir},
+			Calibration: calibrateSpots(t)},
 			{Name: "vectors", Store: &storetest.Memory{Dim: 3}}}})
 	do := &caller{t: t, s: s, contract: contract}
 	v := map[string]any{"vector": []float32{1, 0, 0}}
@@ -138,13 +138,13 @@ func usual(t *testing.T, contract *contract) {
 		"/v1/items/photo/picture", "/v1/items/photo/thumbnail?size=64"} {
 		do.get(target).want(t, 200)
 	}
-	identifying(t, do)
+	checkIdentify(t, do)
 	for _, ask := range []string{"/v1/search", "/v1/explain"} {
 		do.json("POST", ask, v).want(t, 200)
 		do.json("POST", ask, map[string]any{"id": "red/001", "least": 0.5}).want(t, 200)
 		do.json("POST", ask, map[string]any{"id": "red/001", "k": 3, "filter": `price < 10 and label = "red"`,
 			"columns": []string{"label"}, "vectors": true}).want(t, 200)
-		do.form("POST", ask, jpegOf(t, plain(40, 40, blue)), "k", "5", "columns", "label,price").want(t, 200)
+		do.form("POST", ask, encodeJPEG(t, plainPicture(40, 40, blue)), "k", "5", "columns", "label,price").want(t, 200)
 		do.json("POST", ask, map[string]any{"id": "nothing"}).want(t, 404, "not_found")
 		do.json("POST", ask+"?collection=other", v).want(t, 404, "not_found")
 		do.do("POST", ask, "application/json", []byte(`{"vector":`)).want(t, 400, "bad_request")
@@ -153,13 +153,13 @@ func usual(t *testing.T, contract *contract) {
 		do.json("POST", ask, map[string]any{"vector": []float32{1}}).want(t, 422, "invalid")
 		do.json("POST", ask, map[string]any{"id": "red/001", "filter": "price <"}).want(t, 422, "invalid")
 		do.form("POST", ask, []byte("no picture")).want(t, 422, "bad_picture")
-		do.form("POST", ask+"?collection=vectors", jpegOf(t, plain(40, 40, blue))).want(t, 422, "invalid")
+		do.form("POST", ask+"?collection=vectors", encodeJPEG(t, plainPicture(40, 40, blue))).want(t, 422, "invalid")
 	}
 	do.json("POST", "/v1/items", item).want(t, 201)
 	do.json("POST", "/v1/items", item).want(t, 409, "conflict")
 	do.json("PUT", "/v1/items", item).want(t, 200)
-	do.form("POST", "/v1/items", pngOf(t, plain(9, 9, green)), "columns", `{"label":"green"}`).want(t, 201)
-	do.form("PUT", "/v1/items/mine", pngOf(t, plain(9, 9, green))).want(t, 200)
+	do.form("POST", "/v1/items", encodePNG(t, plainPicture(9, 9, green)), "columns", `{"label":"green"}`).want(t, 201)
+	do.form("PUT", "/v1/items/mine", encodePNG(t, plainPicture(9, 9, green))).want(t, 200)
 	do.json("PUT", "/v1/items/mine", api.Change{Columns: map[string]any{"price": 3}}).want(t, 200)
 	for _, write := range [][2]string{{"POST", "/v1/items"}, {"PUT", "/v1/items"}, {"PUT", "/v1/items/x"},
 		{"DELETE", "/v1/items"}} {
@@ -177,8 +177,8 @@ func usual(t *testing.T, contract *contract) {
 	do.do("DELETE", "/v1/items/red%2F019", "", nil).want(t, 200)
 	do.do("DELETE", "/v1/items/red%2F019", "", nil).want(t, 404, "not_found")
 
-	editing(t, do)
-	owning(t, contract)
+	checkEditing(t, do)
+	checkOwning(t, contract)
 
 	do.get("/v1/items?limit=x").want(t, 400, "bad_request")
 	do.get("/v1/items?filter=what").want(t, 422, "invalid")
@@ -203,7 +203,7 @@ func usual(t *testing.T, contract *contract) {
 			t.Errorf("the %s may be shown by pages of other sites: %v", what, a.Header)
 		}
 	}
-	m := ready(t, do, "things")
+	m := waitForMap(t, do, "things")
 	for _, target := range []string{"points", "ids", "column?name=label", "column?name=price", "column?name=sold"} {
 		sep := "?"
 		if strings.Contains(target, "?") {
@@ -215,8 +215,8 @@ func usual(t *testing.T, contract *contract) {
 	}
 }
 
-// editing makes the requests of PATCH, labels and kept pictures, and their mistakes.
-func editing(t *testing.T, do *caller) {
+// checkEditing makes the requests of PATCH, labels and kept pictures, and their mistakes.
+func checkEditing(t *testing.T, do *caller) {
 	price := map[string]any{"columns": map[string]any{"price": 1.5, "sold": nil}}
 	do.json("PATCH", "/v1/items/red%2F001", price).want(t, 200)
 	do.json("PATCH", "/v1/items", map[string]any{"ids": []string{"red/002"}, "columns": price["columns"]}).want(t, 200)
@@ -236,7 +236,7 @@ func editing(t *testing.T, do *caller) {
 	do.get("/v1/labels?column=what").want(t, 422, "invalid")
 	do.get("/v1/labels?collection=other").want(t, 404, "not_found")
 	var kept api.Picture
-	do.form("POST", "/v1/pictures", jpegOf(t, plain(40, 40, blue))).want(t, 201).into(t, &kept)
+	do.form("POST", "/v1/pictures", encodeJPEG(t, plainPicture(40, 40, blue))).want(t, 201).into(t, &kept)
 	do.get("/v1/pictures/"+kept.Picture).want(t, 200)
 	do.get("/v1/pictures/abc").want(t, 404, "not_found")
 	do.form("POST", "/v1/pictures", nil).want(t, 400, "bad_request")
@@ -250,8 +250,8 @@ func editing(t *testing.T, do *caller) {
 	do.json("POST", "/v1/search", map[string]any{"picture": kept.Picture, "id": "red/001"}).want(t, 422, "invalid")
 }
 
-// owning makes the requests that a collection that follows a folder answers otherwise.
-func owning(t *testing.T, contract *contract) {
+// checkOwning makes the requests that a collection that follows a folder answers otherwise.
+func checkOwning(t *testing.T, contract *contract) {
 	dir := t.TempDir()
 	text := []byte(`{"format": 1, "pending": "x", "since": "2026-05-01T12:00:00Z"}`)
 	if err := os.WriteFile(filepath.Join(dir, mirror.RemovalsFileName), text, 0o666); err != nil {
@@ -261,20 +261,20 @@ func owning(t *testing.T, contract *contract) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := NewFollowing("photos", "/photos", func(p *PendingRemovals, remove bool) error {
+	f := NewFolderSync("photos", "/photos", func(p *PendingRemovals, remove bool) error {
 		return removals.Decide((*mirror.Pending)(p), remove)
 	})
-	m := filled(t, 2)
+	m := newFilledStore(t, 2)
 	own := store.Item{ID: "own", Path: "/photos/own.jpg", Vector: []float32{1, 0, 0}}
 	if err := m.Put(t.Context(), []store.Item{own}, store.Insert); err != nil {
 		t.Fatal(err)
 	}
 	do := &caller{t: t, contract: contract, s: newServer(t, Options{Limits: Limits{Body: 1 << 20},
-		Collections: []Collection{{Name: "things", Store: m, Embedder: &colours{},
-			Following: f}}})}
+		Collections: []Collection{{Name: "things", Store: m, Embedder: &colourEmbedder{},
+			FolderSync: f}}})}
 	do.json("DELETE", "/v1/items", api.IDs{IDs: []string{"red/001", "own"}}).want(t, 409, "conflict")
 	do.do("DELETE", "/v1/items/own", "", nil).want(t, 409, "conflict")
-	do.form("PUT", "/v1/items/own", jpegOf(t, plain(9, 9, red))).want(t, 409, "conflict")
+	do.form("PUT", "/v1/items/own", encodeJPEG(t, plainPicture(9, 9, red))).want(t, 409, "conflict")
 	own.Vector = []float32{0, 1, 0}
 	do.json("PUT", "/v1/items", api.Items{Items: []store.Item{own}}).want(t, 409, "conflict")
 	do.json("DELETE", "/v1/items", api.IDs{IDs: []string{"red/001"}, Keep: true}).want(t, 200)
@@ -287,7 +287,7 @@ func owning(t *testing.T, contract *contract) {
 	do.json("POST", pending+"?collection=other", decision).want(t, 404, "not_found")
 	do.get(pending+"?collection=other").want(t, 404, "not_found")
 	do.get(pending+"?from=x").want(t, 400, "bad_request")
-	f.Compared(Comparison{Pending: &PendingRemovals{ID: "x", Items: 7,
+	f.ReportCompared(SyncResult{Pending: &PendingRemovals{ID: "x", Items: 7,
 		Removed: []string{"gone", "own", "red/000"}}})
 	var waits api.PendingAnswer
 	do.get(pending+"?from=1&limit=1").want(t, 200).into(t, &waits)
@@ -298,7 +298,7 @@ func owning(t *testing.T, contract *contract) {
 	do.json("POST", pending, api.PendingDecision{ID: "y", Decision: "remove"}).want(t, 409, "conflict")
 	do.json("POST", pending, decision).want(t, 200)
 	do.json("POST", pending, decision).want(t, 409, "conflict")
-	<-f.Requested()
+	<-f.CompareRequests()
 	do.do("DELETE", "/v1/items/own", "", nil).want(t, 200) // its photo is missing
 	do.json("POST", pending, api.PendingDecision{ID: "x", Decision: "what"}).want(t, 422, "invalid")
 	do.do("POST", pending, "application/json", []byte(`[`)).want(t, 400, "bad_request")
@@ -306,8 +306,8 @@ func owning(t *testing.T, contract *contract) {
 	do.do("POST", pending, "application/json", make([]byte, 2<<20)).want(t, 413, "too_large")
 }
 
-// ready waits for the map of a collection.
-func ready(t *testing.T, do *caller, collection string) api.Map {
+// waitForMap waits for the map of a collection.
+func waitForMap(t *testing.T, do *caller, collection string) api.Map {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		var m api.Map
@@ -336,7 +336,7 @@ func everyRoute(t *testing.T, s *Server, f func(method, target, kind string, bod
 		case strings.HasSuffix(path, "/search"), strings.HasSuffix(path, "/explain"):
 			kind, body = "application/json", []byte(`{"vector":[1,0,0]}`)
 		case rt.pattern == "POST /v1/pictures":
-			kind, body = formOf(t, jpegOf(t, plain(9, 9, red)))
+			kind, body = encodeForm(t, encodeJPEG(t, plainPicture(9, 9, red)))
 		case method == "PATCH":
 			kind, body = "application/json", []byte(`{"columns":{"price":-1}}`)
 			if path == "/v1/items" {
@@ -359,8 +359,8 @@ func everyRoute(t *testing.T, s *Server, f func(method, target, kind string, bod
 	}
 }
 
-// refused meets every answer that keeps a request from its handler.
-func refused(t *testing.T, contract *contract) {
+// checkRefused meets every answer that keeps a request from its handler.
+func checkRefused(t *testing.T, contract *contract) {
 	keyFile, readKey, _ := keyFile(t)
 	keys, err := OpenKeys(keyFile)
 	if err != nil {
@@ -372,7 +372,7 @@ func refused(t *testing.T, contract *contract) {
 		if !rt.open {
 			do.do(method, target, kind, body).want(t, 401, "unauthorized")
 		}
-		if rt.right == Write {
+		if rt.permission == Write {
 			reader := &caller{t: t, s: s, contract: contract, key: readKey}
 			reader.do(method, target, kind, body).want(t, 403, "forbidden")
 		}
@@ -409,13 +409,13 @@ func refused(t *testing.T, contract *contract) {
 	})
 }
 
-// failing meets the answers of a server that has too much to do, or whose store fails.
-func failing(t *testing.T, contract *contract) {
-	m := filled(t, 3)
+// checkFailing meets the answers of a server that has too much to do, or whose store fails.
+func checkFailing(t *testing.T, contract *contract) {
+	m := newFilledStore(t, 3)
 	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}},
 		Limits: Limits{Concurrent: 1, Time: 30 * time.Millisecond}})
 	do := &caller{t: t, s: s, contract: contract}
-	s.working <- struct{}{} // somebody takes the only place
+	s.requestSlots <- struct{}{} // somebody takes the only place
 	everyRoute(t, s, func(method, target, kind string, body []byte, rt route) {
 		if !rt.open {
 			if a := do.do(method, target, kind, body); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
@@ -423,9 +423,9 @@ func failing(t *testing.T, contract *contract) {
 			}
 		}
 	})
-	<-s.working
+	<-s.requestSlots
 
-	s = newServer(t, Options{Collections: []Collection{{Name: "things", Store: m, Calibration: meaning(t)}}})
+	s = newServer(t, Options{Collections: []Collection{{Name: "things", Store: m, Calibration: calibrateSpots(t)}}})
 	do = &caller{t: t, s: s, contract: contract}
 	m.Fault(func(string) error { return errors.New("the engine is on fire") })
 	do.get("/readyz").want(t, 503, "not_ready")
@@ -450,7 +450,7 @@ func failing(t *testing.T, contract *contract) {
 			do.do(method, target, kind, body).want(t, 404, "not_found") // this server has no page to review
 		} else if strings.HasPrefix(target, "/v1/pictures") || strings.HasPrefix(target, "/v1/sync") {
 			return // they write nothing into the store
-		} else if rt.right == Write {
+		} else if rt.permission == Write {
 			do.do(method, target, kind, body).want(t, 507, "disk_full")
 		} else if !strings.HasPrefix(target, "/v1/map/") && !strings.Contains(target, "picture") &&
 			!strings.Contains(target, "thumbnail") {
@@ -458,18 +458,18 @@ func failing(t *testing.T, contract *contract) {
 		}
 	})
 	m.Fault(nil)
-	slowly(t, contract)
+	checkSlowBodies(t, contract)
 }
 
-// slowly sends bodies that do not arrive in time.
-func slowly(t *testing.T, contract *contract) {
+// checkSlowBodies sends bodies that do not arrive in time.
+func checkSlowBodies(t *testing.T, contract *contract) {
 	s := newServer(t, Options{Limits: Limits{Time: 50 * time.Millisecond}})
-	address := start(t, s)
+	address := startServer(t, s)
 	everyRoute(t, s, func(method, target, kind string, _ []byte, rt route) {
 		if !rt.body {
 			return
 		}
-		status, header, body, err := drip(address, method, target, kind)
+		status, header, body, err := sendSlowly(address, method, target, kind)
 		if err != nil || status != 408 {
 			t.Fatalf("%s %s: %d %s, %v", method, target, status, body, err)
 		}

@@ -56,12 +56,12 @@ type Collection struct {
 	Store store.Store
 	// Embedder makes vectors of pictures; nil: the collection takes vectors only.
 	Embedder Embedder
-	// Words makes vectors of texts; nil: the collection takes no words, and NoWords says why.
-	Words   Words
-	NoWords string
-	// UnitLength reports that the vectors have unit length, so that sums can be looked up under any distance. Under
+	// TextEmbedder makes vectors of texts; nil: the collection takes no words, and NoTextReason says why.
+	TextEmbedder TextEmbedder
+	NoTextReason string
+	// HasUnitLength reports that the vectors have unit length, so that sums can be looked up under any distance. Under
 	// cosine distance they always can.
-	UnitLength bool
+	HasUnitLength bool
 	// Folders hold the pictures that may be shown, and that requests may name as an
 	// item's path. Without folders, the server shows the picture at any path in the
 	// store, but requests cannot give an item a new path.
@@ -76,44 +76,44 @@ type Collection struct {
 	Calibration *decide.Calibration
 	// CalibrationFile replaces Calibration by a file that may change while the server runs.
 	CalibrationFile *CalibrationFile
-	// Following is the state of a collection that follows a folder; nil if it does not.
-	Following *Following
+	// FolderSync is the state of a collection that follows a folder; nil if it does not.
+	FolderSync *FolderSync
 }
 
 // Limits bound the cost of requests. Zero values stand for the defaults.
 type Limits struct {
-	Body        int64         // bytes of a request's body; default 32 MiB
-	Pixels      int           // pixels of a picture; default imaging.DefaultMaxPixels, as in all commands
-	Items       int           // items written, removed or listed by one request; default 1000
-	K           int           // neighbours of one request; default 1000
-	Rate        float64       // requests per second of a key, or an address without one; default 50; below 0: no limit
-	Burst       int           // requests allowed at once above Rate; default 2 x Rate
-	Concurrent  int           // requests processed at once; default 64
-	Connections int           // connections open at once; default 1024
-	PerSender   int           // of Connections, kept by one address if all are taken; default a quarter, at least 16
-	Memory      int64         // bytes of bodies and pictures of all requests; default half of the memory limit
-	Time        time.Duration // time to receive a body, and again to process the request; default 30 s
-	Drain       time.Duration // time for running requests when the server stops; default 20 s
+	Body                 int64         // bytes of a request's body; default 32 MiB
+	Pixels               int           // pixels of a picture; default imaging.DefaultMaxPixels, as in all commands
+	Items                int           // items written, removed or listed by one request; default 1000
+	K                    int           // neighbours of one request; default 1000
+	Rate                 float64       // requests per second of a key, or an address without one; default 50; below 0: no limit
+	Burst                int           // requests allowed at once above Rate; default 2 x Rate
+	Concurrent           int           // requests processed at once; default 64
+	Connections          int           // connections open at once; default 1024
+	ConnectionsPerSender int           // of Connections, kept by one address if all are taken; default a quarter, at least 16
+	Memory               int64         // bytes of bodies and pictures of all requests; default half of the memory limit
+	Time                 time.Duration // time to receive a body, and again to process the request; default 30 s
+	Drain                time.Duration // time for running requests when the server stops; default 20 s
 }
 
-// or returns the limits with defaults in place of zeros.
-func (l Limits) or() Limits {
-	def(&l.Body, 32<<20)
-	def(&l.Pixels, imaging.DefaultMaxPixels)
-	def(&l.Items, 1000)
-	def(&l.K, 1000)
-	def(&l.Rate, 50)
-	def(&l.Burst, max(1, int(2*l.Rate)))
-	def(&l.Concurrent, 64)
-	def(&l.Connections, 1024)
-	def(&l.PerSender, min(l.Connections, max(16, l.Connections/4)))
-	def(&l.Memory, budget.Limit()/2)
-	def(&l.Time, 30*time.Second)
-	def(&l.Drain, 20*time.Second)
+// withDefaults returns the limits with defaults in place of zeros.
+func (l Limits) withDefaults() Limits {
+	setDefault(&l.Body, 32<<20)
+	setDefault(&l.Pixels, imaging.DefaultMaxPixels)
+	setDefault(&l.Items, 1000)
+	setDefault(&l.K, 1000)
+	setDefault(&l.Rate, 50)
+	setDefault(&l.Burst, max(1, int(2*l.Rate)))
+	setDefault(&l.Concurrent, 64)
+	setDefault(&l.Connections, 1024)
+	setDefault(&l.ConnectionsPerSender, min(l.Connections, max(16, l.Connections/4)))
+	setDefault(&l.Memory, budget.Limit()/2)
+	setDefault(&l.Time, 30*time.Second)
+	setDefault(&l.Drain, 20*time.Second)
 	return l
 }
 
-func def[T comparable](v *T, standard T) {
+func setDefault[T comparable](v *T, standard T) {
 	var zero T
 	if *v == zero {
 		*v = standard
@@ -127,7 +127,7 @@ func (l *Limits) check() error {
 	}{
 		{"Body", l.Body}, {"Pixels", int64(l.Pixels)}, {"Items", int64(l.Items)}, {"K", int64(l.K)},
 		{"Burst", int64(l.Burst)}, {"Concurrent", int64(l.Concurrent)}, {"Connections", int64(l.Connections)},
-		{"PerSender", int64(l.PerSender)},
+		{"PerSender", int64(l.ConnectionsPerSender)},
 		{"Memory", l.Memory}, {"Time", int64(l.Time)}, {"Drain", int64(l.Drain)},
 	} {
 		if n.value < 0 {
@@ -137,11 +137,11 @@ func (l *Limits) check() error {
 	return nil
 }
 
-var collectionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
+var collectionNameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
 
-// NameOf returns the Collection.Name of the index in a folder: the folder's name without the
+// CollectionName returns the Collection.Name of the index in a folder: the folder's name without the
 // ending .index, with an underscore for each character that names cannot have.
-func NameOf(dir string) string {
+func CollectionName(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		abs = dir
@@ -166,7 +166,7 @@ func (o *Options) check() error {
 	seen := map[string]bool{}
 	for _, c := range o.Collections {
 		switch {
-		case !collectionName.MatchString(c.Name):
+		case !collectionNameForm.MatchString(c.Name):
 			return fmt.Errorf("collection name %q: want letters, digits, dots, dashes and underscores",
 				c.Name)
 		case seen[c.Name]:

@@ -12,41 +12,41 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// fromAndLimit reads the parameters of lists that are counted from 0.
-func (s *Server) fromAndLimit(q url.Values) (from, limit int, err error) {
+// parseFromAndLimit reads the parameters of lists that are counted from 0.
+func (s *Server) parseFromAndLimit(q url.Values) (from, limit int, err error) {
 	limit = min(100, s.limits.Items)
 	if text := q.Get("limit"); text != "" {
 		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > s.limits.Items {
-			return 0, 0, badRequest.is(parameters, "limit must be a whole number from 1 to %d", s.limits.Items)
+			return 0, 0, badRequest.newProblem(parameterAdvice, "limit must be a whole number from 1 to %d", s.limits.Items)
 		}
 	}
 	if text := q.Get("from"); text != "" {
 		if from, err = strconv.Atoi(text); err != nil || from < 0 {
-			return 0, 0, badRequest.is(parameters, "from must be a whole number from 0")
+			return 0, 0, badRequest.newProblem(parameterAdvice, "from must be a whole number from 0")
 		}
 	}
 	return from, limit, nil
 }
 
-// pendingRemovals answers GET /v1/sync/pending.
-func (s *Server) pendingRemovals(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.named(r)
+// listPending answers GET /v1/sync/pending.
+func (s *Server) listPending(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.collectionOf(r)
 	if err != nil {
 		return err
 	}
-	from, limit, err := s.fromAndLimit(r.URL.Query())
+	from, limit, err := s.parseFromAndLimit(r.URL.Query())
 	if err != nil {
 		return err
 	}
-	p := c.Following.waiting()
+	p := c.FolderSync.pendingRemovals()
 	if p == nil {
-		return reply(w, http.StatusOK, api.PendingAnswer{})
+		return writeJSON(w, http.StatusOK, api.PendingAnswer{})
 	}
 	info, err := c.Store.Info(r.Context())
 	if err != nil {
 		return err
 	}
-	label := c.label(&info)
+	label := c.classColumn(&info)
 	out := api.Pending{PendingCount: api.PendingCount{ID: p.ID, Removed: len(p.Removed), Items: p.Items},
 		Since: p.Since.UTC().Format(time.RFC3339), List: []api.PendingItem{}}
 	from = min(from, len(p.Removed))
@@ -55,7 +55,7 @@ func (s *Server) pendingRemovals(w http.ResponseWriter, r *http.Request) error {
 		out.Next = end
 	}
 	for _, id := range p.Removed[from:end] {
-		it, ok, err := found(c.getter(r.Context()), id)
+		it, ok, err := getIfExists(c.currentGetter(r.Context()), id)
 		if err != nil {
 			return err
 		}
@@ -64,12 +64,12 @@ func (s *Server) pendingRemovals(w http.ResponseWriter, r *http.Request) error {
 				Path: it.Path})
 		}
 	}
-	return reply(w, http.StatusOK, api.PendingAnswer{Pending: &out})
+	return writeJSON(w, http.StatusOK, api.PendingAnswer{Pending: &out})
 }
 
 // decidePending answers POST /v1/sync/pending.
 func (s *Server) decidePending(w http.ResponseWriter, r *http.Request) error {
-	c, _, err := s.writable(r)
+	c, _, err := s.writableCollection(r)
 	if err != nil {
 		return err
 	}
@@ -78,20 +78,20 @@ func (s *Server) decidePending(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if body.Decision != api.RemovePending && body.Decision != api.KeepPending {
-		return invalid.is(`Send {"id": "...", "decision": "remove"} or "keep".`, "the decision is %q", body.Decision)
+		return invalid.newProblem(`Send {"id": "...", "decision": "remove"} or "keep".`, "the decision is %q", body.Decision)
 	}
-	if c.Following == nil {
-		return invalid.is("Start the server so that the collection follows a folder.",
+	if c.FolderSync == nil {
+		return invalid.newProblem("Start the server so that the collection follows a folder.",
 			"the collection %s follows no folder", c.Name)
 	}
-	err = c.Following.decide(body.ID, body.Decision == api.RemovePending)
+	err = c.FolderSync.decide(body.ID, body.Decision == api.RemovePending)
 	if errors.Is(err, mirror.ErrOutdated) {
-		return conflict.is("GET /v1/sync/pending, look at its list, and decide about that.", "%v", err)
+		return conflict.newProblem("GET /v1/sync/pending, look at its list, and decide about that.", "%v", err)
 	}
 	if err != nil {
 		return err
 	}
 	s.log.Info("decided about missing photos", "collection", c.Name, "decision", body.Decision, "id", body.ID,
-		"key", visitOf(r).who)
-	return reply(w, http.StatusOK, api.State{Status: body.Decision})
+		"key", requestInfoOf(r).keyName)
+	return writeJSON(w, http.StatusOK, api.State{Status: body.Decision})
 }

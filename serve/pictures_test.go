@@ -13,7 +13,7 @@ import (
 // A request may give an item no path, the one that it has, or one in the collection's
 // folders, and no other.
 func TestMayHave(t *testing.T) {
-	m := filled(t, 1)
+	m := newFilledStore(t, 1)
 	folder := t.TempDir()
 	here, there := filepath.Join(folder, "a.jpg"), filepath.Join(t.TempDir(), "b.jpg")
 	if err := m.Put(t.Context(), []store.Item{{ID: "old", Path: there, Vector: []float32{1, 0, 0}},
@@ -26,8 +26,8 @@ func TestMayHave(t *testing.T) {
 	}{{"new", "", true}, {"old", "", true}, {"old", there, true}, {"old", here, true}, {"new", here, true},
 		{"new", there, false}, {"bare", there, false}, {"old", there + "x", false}, {"old", "/etc/passwd", false},
 		{"new", filepath.Join(folder, "..", "b.jpg"), false}} {
-		of := &collection{Collection: Collection{Store: m, Folders: []string{folder}}}
-		if err := of.mayHave(t.Context(), &store.Item{ID: c.id, Path: c.path}); (err == nil) != c.may {
+		of := &servedCollection{Collection: Collection{Store: m, Folders: []string{folder}}}
+		if err := of.checkPath(t.Context(), &store.Item{ID: c.id, Path: c.path}); (err == nil) != c.may {
 			t.Errorf("%s, which may have %s: %v, %v", c.id, c.path, c.may, err)
 		}
 	}
@@ -41,7 +41,7 @@ func TestThumbnailSides(t *testing.T) {
 	for _, side := range [][2]int{{399, 150}, {150, 399}, {401, 150}, {600, 1}, {1200, 600}} {
 		id := fmt.Sprintf("%dx%d", side[0], side[1])
 		path := filepath.Join(dir, id)
-		if err := os.WriteFile(path, pngOf(t, plain(side[0], side[1], red)), 0o666); err != nil {
+		if err := os.WriteFile(path, encodePNG(t, plainPicture(side[0], side[1], red)), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		it := store.Item{ID: id, Path: path, Vector: []float32{1}}
@@ -75,6 +75,6 @@ func TestThumbnailsKept(t *testing.T) {
 	th.get("b")
 	th.put(&cachedPicture{tag: "c", file: make([]byte, 1)})
 	if th.get("a") != nil || th.get("b") == nil || th.get("c") == nil || th.bytes != 4 {
-		t.Errorf("%d bytes in %d thumbnails", th.bytes, len(th.at))
+		t.Errorf("%d bytes in %d thumbnails", th.bytes, len(th.byTag))
 	}
 }

@@ -32,8 +32,8 @@ func dialFrom(t testing.TB, from, to string) net.Conn {
 	return c
 }
 
-// ask sends a request over a connection and returns the status of its answer.
-func ask(c net.Conn, request string) (int, error) {
+// sendRequest sends a request over a connection and returns the status of its answer.
+func sendRequest(c net.Conn, request string) (int, error) {
 	if _, err := io.WriteString(c, request); err != nil {
 		return 0, err
 	}
@@ -47,29 +47,29 @@ func ask(c net.Conn, request string) (int, error) {
 }
 
 const (
-	healthz = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-	infos   = "GET /v1/info HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	healthRequest = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	infoRequest   = "GET /v1/info HTTP/1.1\r\nHost: localhost\r\n\r\n"
 )
 
 // TestOneAddress: whoever opens all connections that there are, and sends nothing, or
 // a request and then nothing, keeps nobody else out, and not itself for long.
 func TestOneAddress(t *testing.T) {
 	t.Parallel() // it waits
-	for _, after := range []string{"", healthz} {
+	for _, after := range []string{"", healthRequest} {
 		s := newServer(t, Options{Limits: Limits{Connections: 40}})
-		address := start(t, s)
+		address := startServer(t, s)
 		var mine []net.Conn
 		for range 100 {
 			mine = append(mine, dialFrom(t, "127.0.0.1", address))
 			if after != "" {
-				ask(mine[len(mine)-1], after) // refused beyond the share
+				sendRequest(mine[len(mine)-1], after) // refused beyond the share
 			}
 		}
-		if status, err := ask(dialFrom(t, "127.0.0.2", address), healthz); status != 200 {
+		if status, err := sendRequest(dialFrom(t, "127.0.0.2", address), healthRequest); status != 200 {
 			t.Errorf("after %q another address gets %d, %v", after, status, err)
 		}
-		time.Sleep(max(newcomer, idler))
-		if status, err := ask(dialFrom(t, "127.0.0.1", address), healthz); status != 200 {
+		time.Sleep(max(firstRequestTime, nextRequestTime))
+		if status, err := sendRequest(dialFrom(t, "127.0.0.1", address), healthRequest); status != 200 {
 			t.Errorf("after %q the address itself gets %d, %v", after, status, err)
 		}
 	}
@@ -80,23 +80,23 @@ func TestOneAddress(t *testing.T) {
 // request is under way keeps its own.
 func TestManyAddresses(t *testing.T) {
 	t.Parallel() // it waits
-	s := newServer(t, Options{Limits: Limits{Connections: 20, PerSender: 5}})
-	address := start(t, s)
+	s := newServer(t, Options{Limits: Limits{Connections: 20, ConnectionsPerSender: 5}})
+	address := startServer(t, s)
 	busy := dialFrom(t, "127.0.0.2", address)
 	const body = `{"id":"red/001"}`
 	fmt.Fprintf(busy, "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
 		"Content-Length: %d\r\n\r\n%s", len(body), body[:4])
 	for i := range 19 {
-		if status, err := ask(dialFrom(t, fmt.Sprintf("127.0.0.%d", 3+i%4), address), healthz); status != 200 {
+		if status, err := sendRequest(dialFrom(t, fmt.Sprintf("127.0.0.%d", 3+i%4), address), healthRequest); status != 200 {
 			t.Fatalf("%d, %v", status, err)
 		}
 	}
 	for i := range 30 {
-		if status, err := ask(dialFrom(t, fmt.Sprintf("127.0.1.%d", 1+i), address), healthz); status != 200 {
+		if status, err := sendRequest(dialFrom(t, fmt.Sprintf("127.0.1.%d", 1+i), address), healthRequest); status != 200 {
 			t.Fatalf("a latecomer gets %d, %v", status, err)
 		}
 	}
-	if status, err := ask(busy, body[4:]); status != 200 {
+	if status, err := sendRequest(busy, body[4:]); status != 200 {
 		t.Errorf("the request that was under way: %d, %v", status, err)
 	}
 }
@@ -109,7 +109,7 @@ func TestUnreadBody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := start(t, newServer(t, Options{Keys: keys, Limits: Limits{Time: 200 * time.Millisecond}}))
+	address := startServer(t, newServer(t, Options{Keys: keys, Limits: Limits{Time: 200 * time.Millisecond}}))
 	for _, target := range []string{"/v1/search", "/nothing"} {
 		c := dialFrom(t, "127.0.0.1", address)
 		c.SetDeadline(time.Now().Add(8 * time.Second)) // of the 10 s that a header may take
@@ -128,30 +128,30 @@ type deadlines struct {
 
 func (d *deadlines) SetReadDeadline(t time.Time) error { d.set = append(d.set, t); return nil }
 
-// oneByOne gives one byte a call.
-type oneByOne struct{ io.Reader }
+// byteReader gives one byte a call.
+type byteReader struct{ io.Reader }
 
-func (o oneByOne) Read(b []byte) (int, error) { return o.Reader.Read(b[:min(1, len(b))]) }
+func (o byteReader) Read(b []byte) (int, error) { return o.Reader.Read(b[:min(1, len(b))]) }
 
 // TestBodyRate: a body must arrive at a rate; its end alone may take as long as
 // Limits.Time.
 func TestBodyRate(t *testing.T) {
 	begin := time.Now()
-	for n, want := range map[int64]time.Duration{0: headStart, slowest: headStart + time.Second,
-		10 * slowest: headStart + 10*time.Second, 1 << 40: time.Minute} {
-		if have := due(begin, n, time.Minute).Sub(begin); have != want {
+	for n, want := range map[int64]time.Duration{0: bodyHeadStart, minBodyRate: bodyHeadStart + time.Second,
+		10 * minBodyRate: bodyHeadStart + 10*time.Second, 1 << 40: time.Minute} {
+		if have := bodyDeadline(begin, n, time.Minute).Sub(begin); have != want {
 			t.Errorf("after %d bytes %s, want %s", n, have, want)
 		}
 	}
-	if have := due(begin, 1<<20, time.Second).Sub(begin); have != time.Second {
+	if have := bodyDeadline(begin, 1<<20, time.Second).Sub(begin); have != time.Second {
 		t.Errorf("%s of a second", have)
 	}
 	s := newServer(t, Options{Limits: Limits{Time: time.Hour}})
 	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-	const size = 2 * slowest
-	r := httptest.NewRequest("POST", "/v1/search", oneByOne{strings.NewReader(strings.Repeat("x", size))})
+	const size = 2 * minBodyRate
+	r := httptest.NewRequest("POST", "/v1/search", byteReader{strings.NewReader(strings.Repeat("x", size))})
 	before := time.Now()
-	body, err := s.readBody(w, r, &loan{from: s.memory})
+	body, err := s.readBody(w, r, &memoryLoan{from: s.memory})
 	if err != nil || len(body) != size {
 		t.Fatal(len(body), err)
 	}
@@ -160,14 +160,14 @@ func TestBodyRate(t *testing.T) {
 		t.Fatalf("%d deadlines for %d bytes", len(w.set), size)
 	}
 	for i, at := range w.set[:size] {
-		if left := at.Sub(before); left > headStart+time.Duration(i)*time.Second/slowest+took {
+		if left := at.Sub(before); left > bodyHeadStart+time.Duration(i)*time.Second/minBodyRate+took {
 			t.Fatalf("byte %d may take %s", i, left)
 		}
 	}
 }
 
-// busy connects from an address and begins a request whose body does not come.
-func busy(t testing.TB, from, to string) net.Conn {
+// connectBusy connects from an address and begins a request whose body does not come.
+func connectBusy(t testing.TB, from, to string) net.Conn {
 	t.Helper()
 	c := dialFrom(t, from, to)
 	fmt.Fprint(c, "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
@@ -179,8 +179,8 @@ func busy(t testing.TB, from, to string) net.Conn {
 	return c
 }
 
-// told fails unless a connection is told in words that there is no place for it.
-func told(t testing.TB, c net.Conn, request string) {
+// requireRefusal fails unless a connection is told in words that there is no place for it.
+func requireRefusal(t testing.TB, c net.Conn, request string) {
 	t.Helper()
 	if _, err := io.WriteString(c, request); err != nil {
 		t.Fatal(err)
@@ -199,15 +199,15 @@ func told(t testing.TB, c net.Conn, request string) {
 	}
 }
 
-// listens lets a server listen until the test ends, and returns its listener.
-func listens(t *testing.T, s *Server, secure bool) *limited {
+// startListener lets a server listen until the test ends, and returns its listener.
+func startListener(t *testing.T, s *Server, secure bool) *limitedListener {
 	t.Helper()
 	var conf *tls.Config
 	if secure {
 		cert, key := filepath.Join(t.TempDir(), "cert"), filepath.Join(t.TempDir(), "key")
 		certificate(t, cert, key, 1)
 		var err error
-		if conf, err = TLS(cert, key, s.log); err != nil {
+		if conf, err = LoadTLS(cert, key, s.log); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -224,26 +224,26 @@ func listens(t *testing.T, s *Server, secure bool) *limited {
 			t.Error(err)
 		}
 	})
-	return ln.(*limited)
+	return ln.(*limitedListener)
 }
 
 // counts are how many connections of an address there are, of all how many have a request under
 // way, and how many are told that there is no place.
-func (l *limited) counts(who string) (mine, active, refused int) {
+func (l *limitedListener) counts(who string) (mine, active, refused int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, conns := range l.of {
+	for _, conns := range l.bySender {
 		for c := range conns {
 			if !c.quiet {
 				active++
 			}
 		}
 	}
-	return len(l.of[who]), active, l.refused
+	return len(l.bySender[who]), active, l.refused
 }
 
-// until waits for something that comes about soon.
-func until(t *testing.T, what string, is func() bool) {
+// waitUntil waits for something that comes about soon.
+func waitUntil(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -256,19 +256,19 @@ func until(t *testing.T, what string, is func() bool) {
 // share of them, and nobody else out of the rest; beyond its share it is told that there is none.
 func TestBusyAddress(t *testing.T) {
 	t.Parallel() // it waits
-	l := listens(t, newServer(t, Options{Limits: Limits{Connections: 24, PerSender: 16}}), false)
+	l := startListener(t, newServer(t, Options{Limits: Limits{Connections: 24, ConnectionsPerSender: 16}}), false)
 	address := l.Addr().String()
 	for range 24 {
-		busy(t, "127.0.0.1", address)
+		connectBusy(t, "127.0.0.1", address)
 	}
-	told(t, dialFrom(t, "127.0.0.1", address), infos)
+	requireRefusal(t, dialFrom(t, "127.0.0.1", address), infoRequest)
 	for i := range 8 {
-		if status, err := ask(dialFrom(t, fmt.Sprintf("127.0.0.%d", 2+i), address), healthz); status != 200 {
+		if status, err := sendRequest(dialFrom(t, fmt.Sprintf("127.0.0.%d", 2+i), address), healthRequest); status != 200 {
 			t.Fatalf("another address gets %d, %v", status, err)
 		}
 	}
 	// The others have less than a share each, and one of them that is idle gives way.
-	if status, err := ask(dialFrom(t, "127.0.0.99", address), healthz); status != 200 {
+	if status, err := sendRequest(dialFrom(t, "127.0.0.99", address), healthRequest); status != 200 {
 		t.Errorf("one more address gets %d, %v", status, err)
 	}
 	if mine, _, _ := l.counts("127.0.0.1"); mine != 16 {
@@ -277,11 +277,11 @@ func TestBusyAddress(t *testing.T) {
 }
 
 // TestFullOfShares: where everyone has requests under way and no more than a share, who comes
-// is told that there is no place, also over TLS, and has one when a request has ended.
+// is told that there is no place, also over LoadTLS, and has one when a request has ended.
 func TestFullOfShares(t *testing.T) {
 	t.Parallel() // it waits
 	for _, secure := range []bool{false, true} {
-		l := listens(t, newServer(t, Options{Limits: Limits{Connections: 4, PerSender: 2}}), secure)
+		l := startListener(t, newServer(t, Options{Limits: Limits{Connections: 4, ConnectionsPerSender: 2}}), secure)
 		dial := func(from string) net.Conn {
 			c := dialFrom(t, from, l.Addr().String())
 			if secure {
@@ -295,16 +295,16 @@ func TestFullOfShares(t *testing.T) {
 			return c
 		}
 		begun := []net.Conn{begin("127.0.0.2"), begin("127.0.0.2"), begin("127.0.0.3"), begin("127.0.0.4")}
-		until(t, "that all are busy", func() bool { _, active, _ := l.counts(""); return active == 4 })
-		told(t, dial("127.0.0.5"), infos)
-		told(t, dial("127.0.0.5"), "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
+		waitUntil(t, "that all are busy", func() bool { _, active, _ := l.counts(""); return active == 4 })
+		requireRefusal(t, dial("127.0.0.5"), infoRequest)
+		requireRefusal(t, dial("127.0.0.5"), "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
 		silent := dial("127.0.0.5") // is not waited for
 		begun[0].Close()
-		until(t, "a free place", func() bool { _, active, _ := l.counts(""); return active == 3 })
-		if status, err := ask(dial("127.0.0.5"), healthz); status != 200 {
+		waitUntil(t, "a free place", func() bool { _, active, _ := l.counts(""); return active == 3 })
+		if status, err := sendRequest(dial("127.0.0.5"), healthRequest); status != 200 {
 			t.Errorf("over TLS %v: %d, %v after a place is free", secure, status, err)
 		}
-		until(t, "that all have been told", func() bool { _, _, refused := l.counts(""); return refused == 0 })
+		waitUntil(t, "that all have been told", func() bool { _, _, refused := l.counts(""); return refused == 0 })
 		silent.Close()
 		for _, c := range begun {
 			c.Close()
@@ -315,18 +315,18 @@ func TestFullOfShares(t *testing.T) {
 // TestManyRefused: beyond those who are told that there is no place, others are cut off, and
 // nobody waits for them.
 func TestManyRefused(t *testing.T) {
-	l := newLimited(nil, Limits{Connections: 1, PerSender: 1}, nil)
-	var all []*placed
-	for i := range mostRefused + 1 {
+	l := newLimitedListener(nil, Limits{Connections: 1, ConnectionsPerSender: 1}, nil)
+	var all []*placedConn
+	for i := range maxRefused + 1 {
 		a, b := net.Pipe()
 		defer b.Close()
-		p := &placed{Conn: a, from: l}
-		if took := l.refuse(p); took != (i < mostRefused) {
+		p := &placedConn{Conn: a, from: l}
+		if took := l.refuse(p); took != (i < maxRefused) {
 			t.Fatalf("refusal %d: %v", i, took)
 		}
 		all = append(all, p)
 	}
-	for _, p := range all[:mostRefused] {
+	for _, p := range all[:maxRefused] {
 		p.Close()
 		p.Close()
 	}
@@ -340,7 +340,7 @@ func TestManyRefused(t *testing.T) {
 func TestManyClients(t *testing.T) {
 	const clients, requests = 600, 10
 	s := newServer(t, Options{})
-	l := listens(t, s, false)
+	l := startListener(t, s, false)
 	var mu sync.Mutex
 	var took []time.Duration
 	var wg sync.WaitGroup
@@ -355,7 +355,7 @@ func TestManyClients(t *testing.T) {
 			c.SetDeadline(time.Now().Add(time.Minute))
 			for i := range requests {
 				begin := time.Now()
-				if status, err := ask(c, healthz); status != 200 {
+				if status, err := sendRequest(c, healthRequest); status != 200 {
 					t.Errorf("request %d: %d, %v", i, status, err)
 					return
 				}
@@ -381,17 +381,17 @@ func TestProxyPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := listens(t, newServer(t, Options{Proxies: proxies, Limits: Limits{Connections: 6, PerSender: 2}}), false)
+	l := startListener(t, newServer(t, Options{Proxies: proxies, Limits: Limits{Connections: 6, ConnectionsPerSender: 2}}), false)
 	for range 5 {
-		busy(t, "127.0.0.7", l.Addr().String())
+		connectBusy(t, "127.0.0.7", l.Addr().String())
 	}
 	last := dialFrom(t, "127.0.0.7", l.Addr().String())
-	if status, err := ask(last, healthz); status != 200 {
+	if status, err := sendRequest(last, healthRequest); status != 200 {
 		t.Fatalf("%d, %v", status, err)
 	}
 	// One that is idle gives way, those that are not do not.
-	busy(t, "127.0.0.8", l.Addr().String())
-	told(t, dialFrom(t, "127.0.0.9", l.Addr().String()), infos)
+	connectBusy(t, "127.0.0.8", l.Addr().String())
+	requireRefusal(t, dialFrom(t, "127.0.0.9", l.Addr().String()), infoRequest)
 	if mine, active, _ := l.counts("127.0.0.7"); mine != 5 || active != 6 {
 		t.Errorf("the proxy has %d connections, and %d are active", mine, active)
 	}
@@ -402,12 +402,12 @@ func TestProxyPlaces(t *testing.T) {
 func TestQuietest(t *testing.T) { synctest.Test(t, testQuietest) } // in which no time passes
 
 func testQuietest(t *testing.T) {
-	l := newLimited(nil, Limits{Connections: 9, PerSender: 9}, nil)
-	at := func(ago time.Duration, quiet, asked bool) *placed {
-		return &placed{from: l, quiet: quiet, asked: asked, since: time.Now().Add(-ago)}
+	l := newLimitedListener(nil, Limits{Connections: 9, ConnectionsPerSender: 9}, nil)
+	at := func(ago time.Duration, quiet, asked bool) *placedConn {
+		return &placedConn{from: l, quiet: quiet, asked: asked, quietSince: time.Now().Add(-ago)}
 	}
-	conns := func(all ...*placed) map[*placed]bool {
-		out := map[*placed]bool{}
+	conns := func(all ...*placedConn) map[*placedConn]bool {
+		out := map[*placedConn]bool{}
 		for _, p := range all {
 			out[p] = true
 		}
@@ -416,35 +416,35 @@ func testQuietest(t *testing.T) {
 	busy, idle, long := at(time.Hour, false, true), at(time.Minute, true, true), at(2*time.Minute, true, true)
 	fresh, ripe := at(0, true, false), at(time.Hour, true, false)
 	for name, c := range map[string]struct {
-		of   map[*placed]bool
-		want *placed
+		of   map[*placedConn]bool
+		want *placedConn
 	}{
 		"one at work": {conns(busy), nil}, "two that wait": {conns(busy, idle, long), long},
 		"a new one": {conns(busy, fresh), nil}, "one that never asked": {conns(idle, long, ripe, fresh), ripe},
 		"one that waits and a new one": {conns(idle, fresh), idle}, "none": {nil, nil},
 	} {
-		got, wait := l.quietest(c.of)
-		if got != c.want || wait > idler || wait <= 0 {
+		got, wait := l.findQuietest(c.of)
+		if got != c.want || wait > nextRequestTime || wait <= 0 {
 			t.Errorf("%s: %+v after %v, want %+v", name, got, wait, c.want)
 		}
 	}
-	if got, wait := l.quietest(conns(at(idler/4, true, true))); got != nil || wait != idler*3/4 {
+	if got, wait := l.findQuietest(conns(at(nextRequestTime/4, true, true))); got != nil || wait != nextRequestTime*3/4 {
 		t.Errorf("one that was answered a moment ago: %+v after %v", got, wait)
 	}
-	if got, wait := l.quietest(conns(at(newcomer/4, true, false), fresh)); got != nil || wait != newcomer*3/4 {
+	if got, wait := l.findQuietest(conns(at(firstRequestTime/4, true, false), fresh)); got != nil || wait != firstRequestTime*3/4 {
 		t.Errorf("%+v after %v", got, wait)
 	}
-	l.of = map[string]map[*placed]bool{"a": conns(idle), "b": conns(busy, ripe),
+	l.bySender = map[string]map[*placedConn]bool{"a": conns(idle), "b": conns(busy, ripe),
 		"c": conns(busy, busy, at(0, false, true))}
-	if got, _ := l.crowd(); got != ripe {
+	if got, _ := l.findVictim(); got != ripe {
 		t.Errorf("of who has most of those with a quiet one: %+v", got)
 	}
-	l.of = map[string]map[*placed]bool{"a": conns(idle), "b": conns(long), "c": conns(busy)}
-	if got, _ := l.crowd(); got != long {
+	l.bySender = map[string]map[*placedConn]bool{"a": conns(idle), "b": conns(long), "c": conns(busy)}
+	if got, _ := l.findVictim(); got != long {
 		t.Errorf("of senders with as many: %+v", got)
 	}
-	l.of = map[string]map[*placed]bool{"a": conns(busy), "b": conns(fresh)}
-	if got, wait := l.crowd(); got != nil || wait > newcomer || wait <= 0 {
+	l.bySender = map[string]map[*placedConn]bool{"a": conns(busy), "b": conns(fresh)}
+	if got, wait := l.findVictim(); got != nil || wait > firstRequestTime || wait <= 0 {
 		t.Errorf("of none: %+v after %v", got, wait)
 	}
 }
@@ -453,12 +453,12 @@ func testQuietest(t *testing.T) {
 // quiet rather than one at work, and that for longest. Who has a share or less gives none, nor
 // does a proxy.
 func TestLent(t *testing.T) {
-	l := newLimited(nil, Limits{Connections: 9, PerSender: 2}, nil)
-	at := func(ago time.Duration, quiet bool) *placed {
-		return &placed{from: l, quiet: quiet, asked: true, since: time.Now().Add(-ago)}
+	l := newLimitedListener(nil, Limits{Connections: 9, ConnectionsPerSender: 2}, nil)
+	at := func(ago time.Duration, quiet bool) *placedConn {
+		return &placedConn{from: l, quiet: quiet, asked: true, quietSince: time.Now().Add(-ago)}
 	}
-	set := func(all ...*placed) map[*placed]bool {
-		out := map[*placed]bool{}
+	set := func(all ...*placedConn) map[*placedConn]bool {
+		out := map[*placedConn]bool{}
 		for _, p := range all {
 			out[p] = true
 		}
@@ -468,11 +468,11 @@ func TestLent(t *testing.T) {
 	proxy := at(time.Hour, true)
 	proxy.proxy = true
 	now := at(0, false)
-	type senders map[string]map[*placed]bool
+	type senders map[string]map[*placedConn]bool
 	some := set(old, older, now)
 	for name, c := range map[string]struct {
 		of   senders
-		want *placed
+		want *placedConn
 	}{
 		"nobody":              {nil, nil},
 		"one at work":         {senders{"a": some}, older},
@@ -481,10 +481,10 @@ func TestLent(t *testing.T) {
 		"of a share":          {senders{"a": set(older, quiet)}, nil},
 		"of itself":           {senders{"who": some}, nil},
 		"of a proxy":          {senders{"a": set(proxy, now, older)}, older},
-		"of nothing but that": {senders{"a": set(proxy, &placed{proxy: true}, &placed{proxy: true, quiet: true})}, nil},
+		"of nothing but that": {senders{"a": set(proxy, &placedConn{proxy: true}, &placedConn{proxy: true, quiet: true})}, nil},
 	} {
-		l.of = c.of
-		if got := l.lent("who"); got != c.want {
+		l.bySender = c.of
+		if got := l.findLentPlace("who"); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}

@@ -17,39 +17,39 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// kind is a kind of problem: its code, which stays the same between versions, its
+// problemKind is a kind of problem: its code, which stays the same between versions, its
 // status, and its title.
-type kind struct {
+type problemKind struct {
 	code   string
 	status int
 	title  string
 }
 
 var (
-	badRequest   = kind{"bad_request", http.StatusBadRequest, "The request cannot be understood"}
-	unauthorized = kind{"unauthorized", http.StatusUnauthorized, "A key is needed"}
-	forbidden    = kind{"forbidden", http.StatusForbidden, "Not allowed"}
-	notFound     = kind{"not_found", http.StatusNotFound, "This does not exist"}
-	badMethod    = kind{"method_not_allowed", http.StatusMethodNotAllowed, "Method not allowed"}
-	slowBody     = kind{"timeout", http.StatusRequestTimeout, "The request arrived too slowly"}
-	conflict     = kind{"conflict", http.StatusConflict, "This exists already"}
-	outdated     = kind{"outdated", http.StatusGone, "This has been replaced"}
-	tooLarge     = kind{"too_large", http.StatusRequestEntityTooLarge, "Larger than allowed"}
-	badType      = kind{"unsupported_media_type", http.StatusUnsupportedMediaType, "Unsupported type"}
-	wrongHost    = kind{"wrong_host", http.StatusMisdirectedRequest, "Wrong host name"}
-	invalid      = kind{"invalid", http.StatusUnprocessableEntity, "Understood, but not possible"}
-	badPicture   = kind{"bad_picture", http.StatusUnprocessableEntity, "The picture cannot be read"}
-	tooMany      = kind{"rate_limited", http.StatusTooManyRequests, "Too many requests"}
-	internal     = kind{"internal", http.StatusInternalServerError, "The server failed"}
-	overloaded   = kind{"overloaded", http.StatusServiceUnavailable, "Too many requests at once"}
-	notReady     = kind{"not_ready", http.StatusServiceUnavailable, "Not ready"}
-	late         = kind{"late", http.StatusServiceUnavailable, "Time limit exceeded"}
-	full         = kind{"disk_full", http.StatusInsufficientStorage, "No space on the disk"}
+	badRequest       = problemKind{"bad_request", http.StatusBadRequest, "The request cannot be understood"}
+	unauthorized     = problemKind{"unauthorized", http.StatusUnauthorized, "A key is needed"}
+	forbidden        = problemKind{"forbidden", http.StatusForbidden, "Not allowed"}
+	notFound         = problemKind{"not_found", http.StatusNotFound, "This does not exist"}
+	methodNotAllowed = problemKind{"method_not_allowed", http.StatusMethodNotAllowed, "Method not allowed"}
+	slowBody         = problemKind{"timeout", http.StatusRequestTimeout, "The request arrived too slowly"}
+	conflict         = problemKind{"conflict", http.StatusConflict, "This exists already"}
+	outdated         = problemKind{"outdated", http.StatusGone, "This has been replaced"}
+	tooLarge         = problemKind{"too_large", http.StatusRequestEntityTooLarge, "Larger than allowed"}
+	badType          = problemKind{"unsupported_media_type", http.StatusUnsupportedMediaType, "Unsupported type"}
+	wrongHost        = problemKind{"wrong_host", http.StatusMisdirectedRequest, "Wrong host name"}
+	invalid          = problemKind{"invalid", http.StatusUnprocessableEntity, "Understood, but not possible"}
+	badPicture       = problemKind{"bad_picture", http.StatusUnprocessableEntity, "The picture cannot be read"}
+	rateLimited      = problemKind{"rate_limited", http.StatusTooManyRequests, "Too many requests"}
+	internal         = problemKind{"internal", http.StatusInternalServerError, "The server failed"}
+	overloaded       = problemKind{"overloaded", http.StatusServiceUnavailable, "Too many requests at once"}
+	notReady         = problemKind{"not_ready", http.StatusServiceUnavailable, "Not ready"}
+	timeLimit        = problemKind{"late", http.StatusServiceUnavailable, "Time limit exceeded"}
+	diskFull         = problemKind{"disk_full", http.StatusInsufficientStorage, "No space on the disk"}
 )
 
 // problem is an error with its answer.
 type problem struct {
-	kind
+	problemKind
 	detail, fix string
 	retry       time.Duration // time to wait before another try; 0: do not try again
 	cause       error         // for the log
@@ -58,13 +58,13 @@ type problem struct {
 func (p *problem) Error() string { return p.detail }
 func (p *problem) Unwrap() error { return p.cause }
 
-// is makes a problem of a kind. detail is a sentence without its full stop; fix says what
+// newProblem makes a problem of a kind. detail is a sentence without its full stop; fix says what
 // to do.
-func (k kind) is(fix, detail string, args ...any) *problem {
-	return &problem{kind: k, detail: escape.Message(fmt.Sprintf(detail, args...)), fix: fix}
+func (k problemKind) newProblem(fix, detail string, args ...any) *problem {
+	return &problem{problemKind: k, detail: escape.Message(fmt.Sprintf(detail, args...)), fix: fix}
 }
 
-func (p *problem) after(d time.Duration) *problem {
+func (p *problem) withRetry(d time.Duration) *problem {
 	p.retry = d
 	return p
 }
@@ -83,37 +83,37 @@ func problemOf(err error) *problem {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &missing):
-		p = notFound.is("GET /v1/items lists the ids, and with ?like=TEXT similar ids.", "%v", missing)
+		p = notFound.newProblem("GET /v1/items lists the ids, and with ?like=TEXT similar ids.", "%v", missing)
 	case errors.As(err, &exists):
-		p = conflict.is("PUT replaces an item.", "%v", exists)
+		p = conflict.newProblem("PUT replaces an item.", "%v", exists)
 	case errors.As(err, &dimension):
-		p = invalid.is("Send vectors made by the network of the collection; GET /v1/info has their length.",
+		p = invalid.newProblem("Send vectors made by the network of the collection; GET /v1/info has their length.",
 			"%v", dimension)
 	case errors.As(err, &filter):
-		p = invalid.is(`A filter compares columns with numbers or with texts in quotes: COLUMN < 20 and OTHER = "text".`,
+		p = invalid.newProblem(`A filter compares columns with numbers or with texts in quotes: COLUMN < 20 and OTHER = "text".`,
 			"%v", filter)
 	case errors.As(err, &item):
-		p = invalid.is("Correct the item; nothing of the request was written.", "%v", item)
+		p = invalid.newProblem("Correct the item; nothing of the request was written.", "%v", item)
 	case option.IsUsage(err):
-		p = invalid.is("GET /openapi.json describes the request.", "%s", option.Text(err, func(setting string) string {
+		p = invalid.newProblem("GET /openapi.json describes the request.", "%s", option.Text(err, func(setting string) string {
 			if setting == "neighbours" {
 				return "k"
 			}
 			return strings.ReplaceAll(setting, "-", "_")
 		}))
 	case errors.Is(err, store.ErrReadOnly):
-		p = forbidden.is("Use the program that has the index open, or start the server without its read-only option.",
+		p = forbidden.newProblem("Use the program that has the index open, or start the server without its read-only option.",
 			"the collection is read-only")
 	case errors.Is(err, store.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		p = full.is("Free space on the server's disk and send the request again; nothing was written.",
-			"the disk of the server is full").after(time.Minute)
+		p = diskFull.newProblem("Free space on the server's disk and send the request again; nothing was written.",
+			"the disk of the server is full").withRetry(time.Minute)
 	case errors.Is(err, context.DeadlineExceeded):
-		p = late.is("Try again, or ask for less at once.", "the server did not finish the request in "+
-			"time").after(time.Second)
+		p = timeLimit.newProblem("Try again, or ask for less at once.", "the server did not finish the request in "+
+			"time").withRetry(time.Second)
 	case errors.Is(err, context.Canceled):
-		p = overloaded.is("Try again.", "the client gave the request up").after(time.Second)
+		p = overloaded.newProblem("Try again.", "the client gave the request up").withRetry(time.Second)
 	default:
-		p = internal.is("See the server's log for the request's id.", "the server could not process the request")
+		p = internal.newProblem("See the server's log for the request's id.", "the server could not process the request")
 	}
 	p.cause = err
 	return p

@@ -10,18 +10,18 @@ import (
 // a key only where one is missing.
 func TestProblemHeaders(t *testing.T) {
 	for _, c := range []struct {
-		kind  kind
+		kind  problemKind
 		after time.Duration
 		retry string
 		key   string
 	}{
 		{unauthorized, 0, "", `Bearer realm="kindred"`}, {forbidden, 0, "", ""}, {notFound, 0, "", ""},
-		{tooMany, time.Nanosecond, "1", ""}, {tooMany, time.Second, "1", ""}, {late, 1200 * time.Millisecond, "2", ""},
-		{full, time.Minute, "60", ""},
+		{rateLimited, time.Nanosecond, "1", ""}, {rateLimited, time.Second, "1", ""}, {timeLimit, 1200 * time.Millisecond, "2", ""},
+		{diskFull, time.Minute, "60", ""},
 	} {
 		w := httptest.NewRecorder()
 		w.Header().Set("Etag", "of another answer")
-		p := c.kind.is("Do.", "a detail")
+		p := c.kind.newProblem("Do.", "a detail")
 		p.retry = c.after
 		p.write(w, "id")
 		h := w.Result().Header

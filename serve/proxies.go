@@ -42,48 +42,48 @@ func ParseProxies(texts []string) (Proxies, error) {
 	return all, nil
 }
 
-// Loopback reports whether a proxy is on this machine.
-func (p Proxies) Loopback() bool {
+// HasLoopback reports whether a proxy is on this machine.
+func (p Proxies) HasLoopback() bool {
 	return slices.ContainsFunc(p, func(of netip.Prefix) bool {
 		return of.Overlaps(loopbackNetworks[0]) || of.Overlaps(loopbackNetworks[1])
 	})
 }
 
-// trust reports whether an address is that of a proxy.
-func (p Proxies) trust(ip netip.Addr) bool {
+// isProxy reports whether an address is that of a proxy.
+func (p Proxies) isProxy(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	return slices.ContainsFunc(p, func(of netip.Prefix) bool { return of.Contains(ip) })
 }
 
-// trustPeer reports whether a connection's other end is a proxy.
-func (p Proxies) trustPeer(remote string) bool {
+// isProxyPeer reports whether a connection's other end is a proxy.
+func (p Proxies) isProxyPeer(remote string) bool {
 	at, err := netip.ParseAddrPort(remote)
-	return err == nil && p.trust(at.Addr())
+	return err == nil && p.isProxy(at.Addr())
 }
 
-// client returns the address of a request's client: its peer or, if that is a proxy, the last address
+// clientOf returns the address of a request's client: its peer or, if that is a proxy, the last address
 // of X-Forwarded-For that is not a proxy. The client may have invented the addresses before it.
-func (p Proxies) client(r *http.Request) string {
-	if !p.trustPeer(r.RemoteAddr) {
+func (p Proxies) clientOf(r *http.Request) string {
+	if !p.isProxyPeer(r.RemoteAddr) {
 		return r.RemoteAddr
 	}
 	from := r.RemoteAddr
 	said := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
 	for _, text := range slices.Backward(said) {
-		ip, ok := forwarded(strings.TrimSpace(text))
+		ip, ok := parseForwarded(strings.TrimSpace(text))
 		if !ok {
 			break // the proxy that wrote this is the farthest known address
 		}
 		from = ip.String()
-		if !p.trust(ip) {
+		if !p.isProxy(ip) {
 			break
 		}
 	}
 	return from
 }
 
-// forwarded reads an address of X-Forwarded-For, to which some proxies add a port.
-func forwarded(text string) (netip.Addr, bool) {
+// parseForwarded reads an address of X-Forwarded-For, to which some proxies add a port.
+func parseForwarded(text string) (netip.Addr, bool) {
 	if at, err := netip.ParseAddrPort(text); err == nil {
 		return at.Addr().Unmap(), true
 	}

@@ -32,8 +32,8 @@ func TestParseProxies(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]bool{"loopback": true, "127.0.0.1": true, "::1": true, "10.0.0.0/8": false} {
-		if p, err := ParseProxies([]string{text}); err != nil || p.Loopback() != want {
-			t.Errorf("%s: %v, %v", text, p.Loopback(), err)
+		if p, err := ParseProxies([]string{text}); err != nil || p.HasLoopback() != want {
+			t.Errorf("%s: %v, %v", text, p.HasLoopback(), err)
 		}
 	}
 }
@@ -75,10 +75,10 @@ func TestForwarded(t *testing.T) {
 		if c.said != nil {
 			r.Header["X-Forwarded-For"] = c.said
 		}
-		if got := proxies.client(r); got != c.want {
+		if got := proxies.clientOf(r); got != c.want {
 			t.Errorf("%s says %q: %s, want %s", c.peer, c.said, got, c.want)
 		}
-		if got := Proxies(nil).client(r); got != c.peer {
+		if got := Proxies(nil).clientOf(r); got != c.peer {
 			t.Errorf("%s says %q, and nobody is to be believed: %s", c.peer, c.said, got)
 		}
 	}

@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	// recount times the duration of a computation is the pause before the next one. Computations then take
+	// refreshPauseFactor times the duration of a computation is the pause before the next one. Computations then take
 	// at most a twentieth of one core, however often items change.
-	recount = 19
-	// countGrace is how long a request waits for a new value if there is an older one.
-	countGrace = 100 * time.Millisecond
+	refreshPauseFactor = 19
+	// refreshWait is how long a request waits for a new value if there is an older one.
+	refreshWait = 100 * time.Millisecond
 )
 
-// refreshed keeps a value that was computed from all items of a collection. It computes the value again in
+// refreshedValue keeps a value that was computed from all items of a collection. It computes the value again in
 // the background when a request needs it and items have changed.
-type refreshed[T any] struct {
+type refreshedValue[T any] struct {
 	mu      sync.Mutex
-	now     *T            // nil before the first computation
+	current *T            // nil before the first computation
 	version uint64        // version of the items of now
 	next    time.Time     // earliest time of the next computation
 	done    chan struct{} // closed when the running computation ends; nil: none is running
@@ -28,19 +28,19 @@ type refreshed[T any] struct {
 
 // get returns the value for the items of a version, or a value a short time old. It waits only for the first
 // value. compute runs until it ends or the collection does, even if nobody waits.
-func (p *refreshed[T]) get(ctx context.Context, b *background, version uint64,
+func (p *refreshedValue[T]) get(ctx context.Context, b *backgroundWork, version uint64,
 	compute func(ctx context.Context) (T, error)) (*T, error) {
 	p.mu.Lock()
-	due := p.now == nil || p.version != version && time.Now().After(p.next)
+	due := p.current == nil || p.version != version && time.Now().After(p.next)
 	if due && p.done == nil && b.ctx.Err() == nil {
-		p.begin(b, version, compute)
+		p.startComputing(b, version, compute)
 	}
-	done, old := p.done, p.now
+	done, old := p.done, p.current
 	p.mu.Unlock()
 	if done != nil {
 		var grace <-chan time.Time
 		if old != nil {
-			grace = time.After(countGrace)
+			grace = time.After(refreshWait)
 		}
 		select {
 		case <-done:
@@ -51,14 +51,14 @@ func (p *refreshed[T]) get(ctx context.Context, b *background, version uint64,
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.now == nil {
+	if p.current == nil {
 		return nil, cmp.Or(p.failure, context.Canceled)
 	}
-	return p.now, nil
+	return p.current, nil
 }
 
-// begin computes in the background.
-func (p *refreshed[T]) begin(b *background, version uint64, compute func(ctx context.Context) (T, error)) {
+// startComputing computes in the background.
+func (p *refreshedValue[T]) startComputing(b *backgroundWork, version uint64, compute func(ctx context.Context) (T, error)) {
 	done := make(chan struct{})
 	p.done = done
 	b.running.Go(func() {
@@ -66,9 +66,9 @@ func (p *refreshed[T]) begin(b *background, version uint64, compute func(ctx con
 		v, err := compute(b.ctx)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.next = time.Now().Add(recount * time.Since(start))
+		p.next = time.Now().Add(refreshPauseFactor * time.Since(start))
 		if p.failure = err; err == nil {
-			p.now, p.version = &v, version
+			p.current, p.version = &v, version
 		} else if b.ctx.Err() == nil {
 			b.log.Error("computing from all items failed", "error", err)
 		}

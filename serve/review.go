@@ -26,33 +26,33 @@ import (
 // decisionsFile is the name of the file of decisions, beside the page.
 const decisionsFile = "decisions.json"
 
-// reviewed is a review page with its decisions. Decisions are written to a file before
+// reviewState is a review page with its decisions. Decisions are written to a file before
 // the request is answered.
-type reviewed struct {
+type reviewState struct {
 	page  *review.Saved
 	file  string
 	write func(path string, write func(io.Writer) error) error
 
-	mu  sync.Mutex
-	now api.Decisions
+	mu      sync.Mutex
+	decided api.Decisions
 }
 
-// kept is the file of decisions, with the key of their page.
-type kept struct {
+// decisionsDocument is the file of decisions, with the key of their page.
+type decisionsDocument struct {
 	Page string `json:"page"`
 	api.Decisions
 }
 
 // openReview reads the page at path and its decisions so far. Unless the server is read-only, it checks
 // that decisions can be written.
-func openReview(path string, readOnly bool) (*reviewed, error) {
+func openReview(path string, readOnly bool) (*reviewState, error) {
 	page, err := review.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	v := &reviewed{page: page, file: filepath.Join(filepath.Dir(page.File), decisionsFile), write: atomic.WriteFile,
-		now: api.Decisions{Done: map[string]api.Decision{}, Past: []api.Step{}}}
-	if err := noLink(v.file); err != nil && !readOnly {
+	v := &reviewState{page: page, file: filepath.Join(filepath.Dir(page.File), decisionsFile), write: atomic.WriteFile,
+		decided: api.Decisions{Done: map[string]api.Decision{}, History: []api.Step{}}}
+	if err := checkNoLink(v.file); err != nil && !readOnly {
 		return nil, err
 	}
 	text, err := fileinfo.ReadFile(v.file)
@@ -61,7 +61,7 @@ func openReview(path string, readOnly bool) (*reviewed, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	var k kept
+	var k decisionsDocument
 	if err := strictjson.UnmarshalLoose(text, &k); err != nil {
 		return nil, fmt.Errorf("%s: %w; remove it to begin anew", v.file, err)
 	}
@@ -69,10 +69,10 @@ func openReview(path string, readOnly bool) (*reviewed, error) {
 		return nil, fmt.Errorf("%s has decisions for another page than %s: remove it to begin anew, or serve the page "+
 			"of the decisions", v.file, page.File)
 	}
-	if err := v.check(&k.Decisions); err != nil {
+	if err := v.checkDecisions(&k.Decisions); err != nil {
 		return nil, fmt.Errorf("%s: %w; remove it to begin anew", v.file, err)
 	}
-	v.now = k.Decisions
+	v.decided = k.Decisions
 	return v, nil
 }
 
@@ -83,11 +83,11 @@ func ReadDecisions(path string) (api.Decisions, error) {
 	if err != nil {
 		return api.Decisions{}, err
 	}
-	return v.now, nil
+	return v.decided, nil
 }
 
-// noLink refuses a link in place of a file that the server writes, because it may lead out of the folder.
-func noLink(path string) error {
+// checkNoLink refuses a link in place of a file that the server writes, because it may lead out of the folder.
+func checkNoLink(path string) error {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSymlink != 0 {
 		return fmt.Errorf("%s is a link, but decisions must be a file beside the page: put the file itself there, "+
 			"or remove the link to begin anew", path)
@@ -95,16 +95,16 @@ func noLink(path string) error {
 	return nil
 }
 
-// longestLabel is the most bytes of a label, mostSteps the most decisions that can be undone, and
-// mostVersion the largest number of a version.
+// maxLabelBytes is the most bytes of a label, maxSteps the most decisions that can be undone, and
+// maxVersion the largest number of a version.
 const (
-	longestLabel = 1000
-	mostSteps    = 100_000
-	mostVersion  = 1<<53 - 1
+	maxLabelBytes = 1000
+	maxSteps      = 100_000
+	maxVersion    = 1<<53 - 1
 )
 
-// check refuses invalid decisions, and replaces nil maps and lists by empty ones.
-func (v *reviewed) check(d *api.Decisions) error {
+// checkDecisions refuses invalid decisions, and replaces nil maps and lists by empty ones.
+func (v *reviewState) checkDecisions(d *api.Decisions) error {
 	card := func(k int) error {
 		if k < 0 || k >= v.page.Cards {
 			return fmt.Errorf("a decision on card %d of %d", k, v.page.Cards)
@@ -116,17 +116,17 @@ func (v *reviewed) check(d *api.Decisions) error {
 		switch {
 		case !named && of.Action != "accept" && of.Action != "drop":
 			return fmt.Errorf("action %q: want accept, relabel, split or drop", escape.ClipTo(of.Action, 32))
-		case named != (of.Label != ""), len(of.Label) > longestLabel, !utf8.ValidString(of.Label):
+		case named != (of.Label != ""), len(of.Label) > maxLabelBytes, !utf8.ValidString(of.Label):
 			return fmt.Errorf("relabel and split need a label of at most %d bytes; other actions have none",
-				longestLabel)
+				maxLabelBytes)
 		}
-		return stamped(of.At)
+		return checkTime(of.At)
 	}
 	if d.Done == nil {
 		d.Done = map[string]api.Decision{}
 	}
-	if d.Past == nil {
-		d.Past = []api.Step{}
+	if d.History == nil {
+		d.History = []api.Step{}
 	}
 	for name, of := range d.Done {
 		k, err := strconv.Atoi(name)
@@ -137,78 +137,78 @@ func (v *reviewed) check(d *api.Decisions) error {
 			return err
 		}
 	}
-	if len(d.Past) > mostSteps {
-		return fmt.Errorf("%d decisions to undo, of at most %d", len(d.Past), mostSteps)
+	if len(d.History) > maxSteps {
+		return fmt.Errorf("%d decisions to undo, of at most %d", len(d.History), maxSteps)
 	}
-	for _, s := range d.Past {
-		err := errors.Join(card(s.Card), stamped(s.At))
-		if s.Was != nil {
-			err = errors.Join(err, one(*s.Was))
+	for _, s := range d.History {
+		err := errors.Join(card(s.Card), checkTime(s.At))
+		if s.Previous != nil {
+			err = errors.Join(err, one(*s.Previous))
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if d.At < 0 || d.At > 0 && d.At >= v.page.Cards {
-		return fmt.Errorf("at card %d of %d", d.At, v.page.Cards)
+	if d.NextCard < 0 || d.NextCard > 0 && d.NextCard >= v.page.Cards {
+		return fmt.Errorf("at card %d of %d", d.NextCard, v.page.Cards)
 	}
-	if d.Version < 0 || d.Version > mostVersion {
-		return fmt.Errorf("version %d: want 0 to %d", d.Version, mostVersion)
+	if d.Version < 0 || d.Version > maxVersion {
+		return fmt.Errorf("version %d: want 0 to %d", d.Version, maxVersion)
 	}
 	return nil
 }
 
-// stamped checks the time of a decision.
-func stamped(at string) error {
+// checkTime checks the time of a decision.
+func checkTime(at string) error {
 	if _, err := time.Parse(time.RFC3339, at); err != nil {
 		return fmt.Errorf("a decision's time is %q: want the form 2006-01-02T15:04:05Z", escape.ClipTo(at, 64))
 	}
 	return nil
 }
 
-// decide stores decisions, if they follow the current version.
-func (v *reviewed) decide(d api.Decisions) (api.Decisions, error) {
-	if err := v.check(&d); err != nil {
-		return d, invalid.is("GET /v1/review has the cards; send decisions in the form of GET "+
+// storeDecisions stores decisions, if they follow the current version.
+func (v *reviewState) storeDecisions(d api.Decisions) (api.Decisions, error) {
+	if err := v.checkDecisions(&d); err != nil {
+		return d, invalid.newProblem("GET /v1/review has the cards; send decisions in the form of GET "+
 			"/v1/review/decisions.", "%v",
 			err)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if d.Version != v.now.Version {
-		return d, conflict.is("Get the decisions and decide again.", "the current version is %d, but these "+
-			"decisions follow version %d", v.now.Version, d.Version)
+	if d.Version != v.decided.Version {
+		return d, conflict.newProblem("Get the decisions and decide again.", "the current version is %d, but these "+
+			"decisions follow version %d", v.decided.Version, d.Version)
 	}
-	if d.Version == mostVersion {
-		return d, invalid.is("Stop the server, write a smaller version into "+decisionsFile+" and start it again.",
+	if d.Version == maxVersion {
+		return d, invalid.newProblem("Stop the server, write a smaller version into "+decisionsFile+" and start it again.",
 			"no version follows version %d", d.Version)
 	}
 	d.Version++
-	if err := noLink(v.file); err != nil {
+	if err := checkNoLink(v.file); err != nil {
 		return d, err
 	}
 	err := v.write(v.file, func(w io.Writer) error {
-		return json.NewEncoder(w).Encode(kept{v.page.Key, d})
+		return json.NewEncoder(w).Encode(decisionsDocument{v.page.Key, d})
 	})
 	if err != nil {
 		return d, err
 	}
-	v.now = d
+	v.decided = d
 	return d, nil
 }
 
-func (v *reviewed) decisions() api.Decisions {
+func (v *reviewState) decisions() api.Decisions {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	d := v.now
+	d := v.decided
 	d.Done = maps.Clone(d.Done)
 	return d
 }
 
-// onReview returns the review page, if there is one.
-func (s *Server) onReview() (*reviewed, error) {
+// requireReview returns the review page, if there is one.
+func (s *Server) requireReview() (*reviewState, error) {
 	if s.review == nil {
-		return nil, notFound.is("Start the server with the folder of kindred discover or kindred clean to review.",
+		return nil, notFound.newProblem("Start the server with the folder of kindred discover or kindred clean to review.",
 			"this server has no review")
 	}
 	return s.review, nil
@@ -216,21 +216,21 @@ func (s *Server) onReview() (*reviewed, error) {
 
 // reviewPage answers GET /v1/review: the cards to decide about.
 func (s *Server) reviewPage(w http.ResponseWriter, _ *http.Request) error {
-	v, err := s.onReview()
+	v, err := s.requireReview()
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, api.Review{Title: v.page.Title, Lead: v.page.Lead, Key: v.page.Key,
+	return writeJSON(w, http.StatusOK, api.Review{Title: v.page.Title, Lead: v.page.Lead, Key: v.page.Key,
 		Cards: v.page.Cards, Data: v.page.Data})
 }
 
 // reviewDecisions answers GET /v1/review/decisions.
 func (s *Server) reviewDecisions(w http.ResponseWriter, _ *http.Request) error {
-	v, err := s.onReview()
+	v, err := s.requireReview()
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, v.decisions())
+	return writeJSON(w, http.StatusOK, v.decisions())
 }
 
 // sentDecisions is an api.Decisions in which a part may be missing.
@@ -241,24 +241,24 @@ type sentDecisions struct {
 	At      *int                     `json:"at"`
 }
 
-// whole refuses decisions with a part that is missing or null. If it were taken for empty, it would undo
+// complete refuses decisions with a part that is missing or null. If it were taken for empty, it would undo
 // earlier decisions.
-func (d *sentDecisions) whole() (api.Decisions, error) {
+func (d *sentDecisions) complete() (api.Decisions, error) {
 	for _, part := range []struct {
 		name    string
 		missing bool
 	}{{"version", d.Version == nil}, {"done", d.Done == nil}, {"past", d.Past == nil}, {"at", d.At == nil}} {
 		if part.missing {
-			return api.Decisions{}, invalid.is("Send all of version, done, past and at, in the form of GET "+
+			return api.Decisions{}, invalid.newProblem("Send all of version, done, past and at, in the form of GET "+
 				"/v1/review/decisions.", "the decisions have no %q", part.name)
 		}
 	}
-	return api.Decisions{Version: *d.Version, Done: *d.Done, Past: *d.Past, At: *d.At}, nil
+	return api.Decisions{Version: *d.Version, Done: *d.Done, History: *d.Past, NextCard: *d.At}, nil
 }
 
 // reviewDecide answers PUT /v1/review/decisions.
 func (s *Server) reviewDecide(w http.ResponseWriter, r *http.Request) error {
-	v, err := s.onReview()
+	v, err := s.requireReview()
 	if err != nil {
 		return err
 	}
@@ -266,13 +266,13 @@ func (s *Server) reviewDecide(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(r, &sent); err != nil {
 		return err
 	}
-	d, err := sent.whole()
+	d, err := sent.complete()
 	if err != nil {
 		return err
 	}
-	d, err = v.decide(d)
+	d, err = v.storeDecisions(d)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, d)
+	return writeJSON(w, http.StatusOK, d)
 }

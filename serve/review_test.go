@@ -31,16 +31,16 @@ func reviewFolder(t testing.TB) string {
 
 const decidedAt = "2026-01-02T03:04:05Z"
 
-// decided are decisions that follow a version.
-func decided(version int64) api.Decisions {
+// decisionsAfter are decisions that follow a version.
+func decisionsAfter(version int64) api.Decisions {
 	was := api.Decision{Action: "accept", At: decidedAt}
-	return api.Decisions{Version: version, At: 2, Done: map[string]api.Decision{
+	return api.Decisions{Version: version, NextCard: 2, Done: map[string]api.Decision{
 		"0": {Action: "relabel", Label: "fish", At: decidedAt}, "1": {Action: "drop", At: decidedAt}},
-		Past: []api.Step{{Card: 0, At: decidedAt}, {Card: 1, Was: &was, At: decidedAt}}}
+		History: []api.Step{{Card: 0, At: decidedAt}, {Card: 1, Previous: &was, At: decidedAt}}}
 }
 
-// reviewing brings about the answers of the routes of a review.
-func reviewing(t *testing.T, contract *contract) {
+// checkReview brings about the answers of the routes of a review.
+func checkReview(t *testing.T, contract *contract) {
 	dir := reviewFolder(t)
 	s := newServer(t, Options{Review: dir, Limits: Limits{Body: 1 << 16}})
 	do := &caller{t: t, s: s, contract: contract}
@@ -58,14 +58,14 @@ func reviewing(t *testing.T, contract *contract) {
 	const target = "/v1/review/decisions"
 	var d api.Decisions
 	do.get(target).want(t, 200).into(t, &d)
-	if d.Version != 0 || d.Done == nil || d.Past == nil {
+	if d.Version != 0 || d.Done == nil || d.History == nil {
 		t.Errorf("nothing is decided: %+v", d)
 	}
-	do.json("PUT", target, decided(0)).want(t, 200).into(t, &d)
-	if d.Version != 1 || d.Done["0"].Label != "fish" || d.At != 2 || len(d.Past) != 2 || d.Past[1].Was == nil {
+	do.json("PUT", target, decisionsAfter(0)).want(t, 200).into(t, &d)
+	if d.Version != 1 || d.Done["0"].Label != "fish" || d.NextCard != 2 || len(d.History) != 2 || d.History[1].Previous == nil {
 		t.Errorf("%+v", d)
 	}
-	do.json("PUT", target, decided(0)).want(t, 409, "conflict")
+	do.json("PUT", target, decisionsAfter(0)).want(t, 409, "conflict")
 	do.do("PUT", target, "application/json", []byte(`{`)).want(t, 400, "bad_request")
 	do.do("PUT", target, "text/plain", []byte(`{}`)).want(t, 415, "unsupported_media_type")
 	do.do("PUT", target, "application/json", make([]byte, 1<<17)).want(t, 413, "too_large")
@@ -76,15 +76,15 @@ func reviewing(t *testing.T, contract *contract) {
 		"no action":                func(d *api.Decisions) { d.Done["2"] = as("burn") },
 		"no label":                 func(d *api.Decisions) { d.Done["2"] = as("split") },
 		"a long label": func(d *api.Decisions) {
-			d.Done["2"] = api.Decision{Action: "split", Label: strings.Repeat("x", longestLabel+1), At: decidedAt}
+			d.Done["2"] = api.Decision{Action: "split", Label: strings.Repeat("x", maxLabelBytes+1), At: decidedAt}
 		},
 		"no time":      func(d *api.Decisions) { d.Done["2"] = api.Decision{Action: "drop", At: "yesterday"} },
-		"a past card":  func(d *api.Decisions) { d.Past[0].Card = -1 },
-		"a past label": func(d *api.Decisions) { d.Past[1].Was.Label = "x" },
-		"beyond":       func(d *api.Decisions) { d.At = 3 },
+		"a past card":  func(d *api.Decisions) { d.History[0].Card = -1 },
+		"a past label": func(d *api.Decisions) { d.History[1].Previous.Label = "x" },
+		"beyond":       func(d *api.Decisions) { d.NextCard = 3 },
 		"below":        func(d *api.Decisions) { d.Version = -1 },
 	} {
-		bad := decided(1)
+		bad := decisionsAfter(1)
 		spoil(&bad)
 		if a := do.json("PUT", target, bad); a.StatusCode != 422 {
 			t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
@@ -103,9 +103,9 @@ func reviewing(t *testing.T, contract *contract) {
 	s.review.write = func(string, func(io.Writer) error) error {
 		return &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
 	}
-	do.json("PUT", target, decided(1)).want(t, 507, "disk_full")
+	do.json("PUT", target, decisionsAfter(1)).want(t, 507, "disk_full")
 	s.review.write = func(string, func(io.Writer) error) error { return errors.New("the disk is on fire") }
-	do.json("PUT", target, decided(1)).want(t, 500, "internal")
+	do.json("PUT", target, decisionsAfter(1)).want(t, 500, "internal")
 	do.get(target).want(t, 200).into(t, &d)
 	if d.Version != 1 || d.Done["1"].Action != "drop" {
 		t.Errorf("after writes that failed: %+v", d)
@@ -117,7 +117,7 @@ func reviewing(t *testing.T, contract *contract) {
 func TestReviewIsKept(t *testing.T) {
 	dir := reviewFolder(t)
 	first := &caller{t: t, s: newServer(t, Options{Review: dir})}
-	first.json("PUT", "/v1/review/decisions", decided(0)).want(t, 200)
+	first.json("PUT", "/v1/review/decisions", decisionsAfter(0)).want(t, 200)
 	second := &caller{t: t, s: newServer(t, Options{Review: filepath.Join(dir, review.FileName)})}
 	var d api.Decisions
 	second.get("/v1/review/decisions").want(t, 200).into(t, &d)
@@ -126,9 +126,9 @@ func TestReviewIsKept(t *testing.T) {
 	}
 	if a := (&caller{t: t, s: newServer(t, Options{Review: dir, ReadOnly: true})}); true {
 		a.get("/v1/review/decisions").want(t, 200)
-		a.json("PUT", "/v1/review/decisions", decided(1)).want(t, 403, "forbidden")
+		a.json("PUT", "/v1/review/decisions", decisionsAfter(1)).want(t, 403, "forbidden")
 	}
-	collections := []Collection{{Name: "things", Store: filled(t, 2)}}
+	collections := []Collection{{Name: "things", Store: newFilledStore(t, 2)}}
 	fails := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, decisionsFile)
@@ -158,7 +158,7 @@ func TestReviewIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	do := &caller{t: t, s: newServer(t, Options{Review: dir})}
-	do.json("PUT", "/v1/review/decisions", decided(1<<53-1)).want(t, 422, "invalid")
+	do.json("PUT", "/v1/review/decisions", decisionsAfter(1<<53-1)).want(t, 422, "invalid")
 	if text, err := os.ReadFile(filepath.Join(dir, decisionsFile)); err != nil || string(text) != last {
 		t.Errorf("%s, %v", text, err)
 	}
@@ -171,7 +171,7 @@ func TestLinkedDecisions(t *testing.T) {
 	dir := reviewFolder(t)
 	first := newServer(t, Options{Review: dir})
 	do := &caller{t: t, s: first}
-	do.json("PUT", "/v1/review/decisions", decided(0)).want(t, 200)
+	do.json("PUT", "/v1/review/decisions", decisionsAfter(0)).want(t, 200)
 	own, other := filepath.Join(dir, decisionsFile), filepath.Join(t.TempDir(), "precious")
 	rename(t, own, other)
 	before, err := os.ReadFile(other)
@@ -179,7 +179,7 @@ func TestLinkedDecisions(t *testing.T) {
 		t.Fatal(err)
 	}
 	link(t, other, own)
-	do.json("PUT", "/v1/review/decisions", decided(1)).want(t, 500, "internal")
+	do.json("PUT", "/v1/review/decisions", decisionsAfter(1)).want(t, 500, "internal")
 	if after, err := os.ReadFile(other); err != nil || string(after) != string(before) {
 		t.Errorf("written through a link: %s, %v", after, err)
 	}
@@ -195,7 +195,7 @@ func TestLinkedDecisions(t *testing.T) {
 	if err := os.Remove(own); err != nil {
 		t.Fatal(err)
 	}
-	do.json("PUT", "/v1/review/decisions", decided(1)).want(t, 200)
+	do.json("PUT", "/v1/review/decisions", decisionsAfter(1)).want(t, 200)
 }
 
 // Decisions on cards that there are, of the actions that there are, are taken; others are
@@ -206,7 +206,7 @@ func TestDecisions(t *testing.T) {
 		return api.Decisions{Done: map[string]api.Decision{card: {Action: action, Label: label, At: time}}}
 	}
 	step := func(card int, was *api.Decision, time string) api.Decisions {
-		return api.Decisions{Past: []api.Step{{Card: card, Was: was, At: time}}}
+		return api.Decisions{History: []api.Step{{Card: card, Previous: was, At: time}}}
 	}
 	const label = "relabel and split need a label"
 	for _, c := range []struct {
@@ -225,25 +225,25 @@ func TestDecisions(t *testing.T) {
 		{step(4, nil, at), ""}, {step(0, &api.Decision{Action: "drop", At: at}, at), ""},
 		{step(5, nil, at), "a decision on card 5 of 5"}, {step(-1, nil, at), "a decision on card -1 of 5"},
 		{step(1, nil, "now"), `time is "now"`}, {step(1, &api.Decision{Action: "eat", At: at}, at), `action "eat"`},
-		{api.Decisions{At: 4}, ""}, {api.Decisions{At: 5}, "at card 5 of 5"},
-		{api.Decisions{At: -1}, "at card -1 of 5"},
+		{api.Decisions{NextCard: 4}, ""}, {api.Decisions{NextCard: 5}, "at card 5 of 5"},
+		{api.Decisions{NextCard: -1}, "at card -1 of 5"},
 		{api.Decisions{Version: -1}, "version -1: want 0 to 9007199254740991"},
 		{api.Decisions{Version: 1<<53 - 1}, ""}, {api.Decisions{Version: 1 << 53}, "version 9007199254740992"},
 		{api.Decisions{Version: 1<<63 - 1}, "version 9223372036854775807"},
-		{api.Decisions{Past: make([]api.Step, mostSteps+1)}, fmt.Sprintf("%d decisions to undo, of at most 100000",
-			mostSteps+1)},
+		{api.Decisions{History: make([]api.Step, maxSteps+1)}, fmt.Sprintf("%d decisions to undo, of at most 100000",
+			maxSteps+1)},
 	} {
-		v := &reviewed{page: &review.Saved{Cards: 5}}
-		err := v.check(&c.d)
+		v := &reviewState{page: &review.Saved{Cards: 5}}
+		err := v.checkDecisions(&c.d)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
-		if c.d.Done == nil || c.d.Past == nil {
+		if c.d.Done == nil || c.d.History == nil {
 			t.Error("nothing is no list")
 		}
 	}
-	none := &reviewed{page: &review.Saved{}}
-	if err := none.check(&api.Decisions{}); err != nil { // at the first card of none
+	none := &reviewState{page: &review.Saved{}}
+	if err := none.checkDecisions(&api.Decisions{}); err != nil { // at the first card of none
 		t.Error(err)
 	}
 }

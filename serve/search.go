@@ -16,10 +16,10 @@ import (
 // defaultK is the default number of neighbours.
 const defaultK = 10
 
-// asked is a search, read and checked.
-type asked struct {
+// searchRequest is a search, read and checked.
+type searchRequest struct {
 	api.Search
-	collection *collection
+	collection *servedCollection
 	pictures   [][]byte
 	store      store.Info
 	info       lookup.Info // the same, as a gallery's
@@ -28,19 +28,19 @@ type asked struct {
 	closed     bool // the calibration is closed
 }
 
-// gallery returns a collection as a gallery of lookups. A request asks a database for its description once.
-func (s *Server) gallery(c *collection, info *store.Info) *lookup.Items {
+// galleryOf returns a collection as a gallery of lookups. A request asks a database for its description once.
+func (s *Server) galleryOf(c *servedCollection, info *store.Info) *lookup.Items {
 	return &lookup.Items{Store: c.Store, Known: info, Name: c.Name, Label: c.Label, Files: c.openFile, Most: s.limits.K,
-		Timed: s.metrics.searching}
+		Timed: s.metrics.timeSearch}
 }
 
-// ask reads a search: JSON, or a form with pictures.
-func (s *Server) ask(r *http.Request) (*asked, error) {
-	c, err := s.named(r)
+// readSearch reads a search: JSON, or a form with pictures.
+func (s *Server) readSearch(r *http.Request) (*searchRequest, error) {
+	c, err := s.collectionOf(r)
 	if err != nil {
 		return nil, err
 	}
-	a := &asked{collection: c}
+	a := &searchRequest{collection: c}
 	t, params, err := mediaType(r)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (s *Server) ask(r *http.Request) (*asked, error) {
 		err = readJSON(r, &a.Search)
 		if err == nil && a.Picture != "" {
 			var p *cachedPicture
-			if p, err = s.kept(a.Picture); err == nil {
+			if p, err = s.findKeptPicture(a.Picture); err == nil {
 				a.pictures = [][]byte{p.file}
 			}
 		}
@@ -66,7 +66,7 @@ func (s *Server) ask(r *http.Request) (*asked, error) {
 	if a.store, err = c.Store.Info(ctx); err != nil {
 		return nil, err
 	}
-	if a.info, err = s.gallery(c, &a.store).Info(ctx); err != nil {
+	if a.info, err = s.galleryOf(c, &a.store).Info(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.makeQuery(r, a); err != nil {
@@ -75,23 +75,23 @@ func (s *Server) ask(r *http.Request) (*asked, error) {
 	if len(a.query.Vector) != a.info.Dim {
 		return nil, &store.DimensionError{Have: len(a.query.Vector), Want: a.info.Dim}
 	}
-	says := c.says()
+	says := c.calibration()
 	if says == nil || a.query.Summed { // the distances of words have no calibration
 		return a, nil
 	}
 	a.closed = says.IsClosed()
-	g, err := s.labels(ctx, c, &a.store)
+	g, err := s.countLabels(ctx, c, &a.store)
 	if err == nil {
-		a.opt.Same, err = says.Among(g.Gallery, 0)
+		a.opt.Same, err = says.GalleryRates(g.Gallery, 0)
 	}
 	return a, err
 }
 
 // readForm reads a search with pictures.
-func (a *asked) readForm(r *http.Request, boundary string) error {
+func (a *searchRequest) readForm(r *http.Request, boundary string) error {
 	k := 0
-	f, err := readForm(r, boundary, mostTogether, map[string]any{"k": &k, "filter": &a.Filter, "columns": &a.Columns,
-		"vectors": &a.Vectors, "least": &a.Least, "except_itself": &a.ExceptItself, "terms": &a.Terms,
+	f, err := readForm(r, boundary, maxPhotosTogether, map[string]any{"k": &k, "filter": &a.Filter, "columns": &a.Columns,
+		"vectors": &a.Vectors, "least": &a.MinProbability, "except_itself": &a.ExcludeQuery, "terms": &a.Terms,
 		"group_by": &a.GroupBy, "collapse": &a.Collapse, "others": &a.Others, "diverse": &a.Diverse,
 		"rerank": &a.Rerank, "explain": &a.Explain})
 	if err != nil {
@@ -102,49 +102,49 @@ func (a *asked) readForm(r *http.Request, boundary string) error {
 	}
 	a.pictures = f.pictures
 	if n := len(a.pictures); n > 1 && a.Terms == nil {
-		return badRequest.is("Give terms, or send one picture.", "the form has more than 1 picture, and no terms")
+		return badRequest.newProblem("Give terms, or send one picture.", "the form has more than 1 picture, and no terms")
 	}
 	return nil
 }
 
-// describesSearch is the way out of a wrong search.
-const describesSearch = "GET /openapi.json describes a search."
+// searchAdvice is the way out of a wrong search.
+const searchAdvice = "GET /openapi.json describes a search."
 
-func (s *Server) checkSearch(a *asked) error {
-	const way = describesSearch
-	switch given := b2i(a.Vector != nil) + b2i(a.ID != "") + b2i(a.Text != "") + b2i(a.Terms != nil) +
-		b2i(a.Picture != ""); {
+func (s *Server) checkSearch(a *searchRequest) error {
+	const way = searchAdvice
+	switch given := boolToInt(a.Vector != nil) + boolToInt(a.ID != "") + boolToInt(a.Text != "") + boolToInt(a.Terms != nil) +
+		boolToInt(a.Picture != ""); {
 	case given > 1:
-		return invalid.is(way, "the search has more than one of a vector, an id, a text, a picture and terms")
+		return invalid.newProblem(way, "the search has more than one of a vector, an id, a text, a picture and terms")
 	case given == 0 && a.pictures == nil:
-		return invalid.is(way, "the search has neither a picture, nor a vector, nor an id, nor a text, nor terms")
-	case a.Text != "" && strings.TrimSpace(a.Text) == "", len(a.Text) > maxWords:
-		return invalid.is(way, "text must have words, and at most %d bytes", maxWords)
-	case (a.Text != "" || a.Terms != nil) && a.Least > 0:
-		return invalid.is(way, "least applies to pictures: the distances of words and sums have no calibration")
+		return invalid.newProblem(way, "the search has neither a picture, nor a vector, nor an id, nor a text, nor terms")
+	case a.Text != "" && strings.TrimSpace(a.Text) == "", len(a.Text) > maxTextBytes:
+		return invalid.newProblem(way, "text must have words, and at most %d bytes", maxTextBytes)
+	case (a.Text != "" || a.Terms != nil) && a.MinProbability > 0:
+		return invalid.newProblem(way, "least applies to pictures: the distances of words and sums have no calibration")
 	}
 	if a.K == 0 {
 		a.K = min(defaultK, s.limits.K)
 	}
 	if a.K < 1 || a.K > s.limits.K {
-		return invalid.is(way, "k must be from 1 to %d", s.limits.K)
+		return invalid.newProblem(way, "k must be from 1 to %d", s.limits.K)
 	}
 	filter, err := store.ParseFilter(a.Filter)
 	if err != nil {
 		return err
 	}
-	a.opt = lookup.Options{K: a.K, Filter: filter, WithItself: !a.ExceptItself, Vectors: a.Vectors, Least: a.Least,
+	a.opt = lookup.Options{K: a.K, Filter: filter, WithItself: !a.ExcludeQuery, Vectors: a.Vectors, Least: a.MinProbability,
 		Arrange: a.Arrange}
 	if err := a.opt.Validate(); err != nil {
 		return err
 	}
-	if a.Least > 0 && a.collection.says() == nil {
-		return uncalibrated(a.collection)
+	if a.MinProbability > 0 && a.collection.calibration() == nil {
+		return noCalibrationError(a.collection)
 	}
 	return nil
 }
 
-func b2i(b bool) int {
+func boolToInt(b bool) int {
 	if b {
 		return 1
 	}
@@ -152,41 +152,41 @@ func b2i(b bool) int {
 }
 
 // makeQuery makes the query of a search.
-func (s *Server) makeQuery(r *http.Request, a *asked) error {
+func (s *Server) makeQuery(r *http.Request, a *searchRequest) error {
 	if a.Terms == nil {
 		one := api.Term{ID: a.ID, Text: a.Text, Vector: a.Vector}
 		if a.pictures != nil {
 			one.Picture = new(int)
 		}
-		q, err := s.term(r, a, &one)
+		q, err := s.termQuery(r, a, &one)
 		if err == nil {
 			a.query = *q
 		}
 		return err
 	}
-	if len(a.Terms) == 0 || len(a.Terms) > mostTogether {
-		return invalid.is(describesSearch, "%d terms: want 1 to %d", len(a.Terms), mostTogether)
+	if len(a.Terms) == 0 || len(a.Terms) > maxPhotosTogether {
+		return invalid.newProblem(searchAdvice, "%d terms: want 1 to %d", len(a.Terms), maxPhotosTogether)
 	}
-	if by := a.info.Distance; by != rank.Cosine && !a.collection.UnitLength {
-		return invalid.is("Search by a picture, an id or a vector.", "sums need cosine distance or vectors of unit "+
+	if by := a.info.Distance; by != rank.Cosine && !a.collection.HasUnitLength {
+		return invalid.newProblem("Search by a picture, an id or a vector.", "sums need cosine distance or vectors of unit "+
 			"length, and the distance of the collection %s is %s", a.collection.Name, by)
 	}
 	used := make([]bool, len(a.pictures))
 	terms := make([]lookup.Summand, len(a.Terms))
 	for i := range a.Terms {
 		t := &a.Terms[i]
-		if n := b2i(t.Vector != nil) + b2i(t.ID != "") + b2i(t.Text != "") + b2i(t.Picture != nil); n != 1 {
-			return invalid.is(describesSearch, "terms[%d] has %d of a vector, an id, a text and a picture: want one", i,
+		if n := boolToInt(t.Vector != nil) + boolToInt(t.ID != "") + boolToInt(t.Text != "") + boolToInt(t.Picture != nil); n != 1 {
+			return invalid.newProblem(searchAdvice, "terms[%d] has %d of a vector, an id, a text and a picture: want one", i,
 				n)
 		}
 		if p := t.Picture; p != nil {
 			if *p < 0 || *p >= len(a.pictures) {
-				return invalid.is(describesSearch, "terms[%d] has the picture %d, but the form has %d pictures, "+
+				return invalid.newProblem(searchAdvice, "terms[%d] has the picture %d, but the form has %d pictures, "+
 					"counted from 0", i, *p, len(a.pictures))
 			}
 			used[*p] = true
 		}
-		q, err := s.term(r, a, t)
+		q, err := s.termQuery(r, a, t)
 		if err != nil {
 			return err
 		}
@@ -195,87 +195,87 @@ func (s *Server) makeQuery(r *http.Request, a *asked) error {
 	}
 	for p, is := range used {
 		if !is {
-			return invalid.is(describesSearch, "no term has the picture %d of the form", p)
+			return invalid.newProblem(searchAdvice, "no term has the picture %d of the form", p)
 		}
 	}
 	q, err := lookup.SumQueries("terms", terms)
 	if err != nil {
-		return invalid.is(describesSearch, "%v", err)
+		return invalid.newProblem(searchAdvice, "%v", err)
 	}
 	a.query = *q
 	a.query.Name = ""
 	return nil
 }
 
-// term makes the query of one term.
-func (s *Server) term(r *http.Request, a *asked, t *api.Term) (*lookup.Query, error) {
+// termQuery makes the query of one term.
+func (s *Server) termQuery(r *http.Request, a *searchRequest, t *api.Term) (*lookup.Query, error) {
 	ctx, c := r.Context(), a.collection
 	switch {
 	case t.Picture != nil:
-		v, err := s.embed(ctx, c, a.pictures[*t.Picture], receivedOf(r).loan)
+		v, err := s.embed(ctx, c, a.pictures[*t.Picture], bodyOf(r).loan)
 		return &lookup.Query{Content: a.pictures[*t.Picture], Vector: v, From: "the picture, embedded by the network"},
 			err
 	case t.Text != "":
 		v, err := s.embedText(ctx, c, t.Text)
 		return &lookup.Query{Name: t.Text, Vector: v, Summed: true, From: "words, embedded by the text tower"}, err
 	case t.ID != "":
-		return s.item(ctx, c, t.ID)
+		return s.itemQuery(ctx, c, t.ID)
 	}
 	return &lookup.Query{Vector: t.Vector, From: "the vector of the request"}, nil
 }
 
-// item returns the query for an item.
-func (s *Server) item(ctx context.Context, c *collection, id string) (*lookup.Query, error) {
+// itemQuery returns the query for an item.
+func (s *Server) itemQuery(ctx context.Context, c *servedCollection, id string) (*lookup.Query, error) {
 	it, err := c.Store.Get(ctx, id)
 	return &lookup.Query{Name: id, Item: &it, Vector: it.Vector, From: "the item's vector"}, err
 }
 
-// answer searches.
-func (s *Server) answer(ctx context.Context, a *asked) (api.Found, error) {
+// answerSearch searches.
+func (s *Server) answerSearch(ctx context.Context, a *searchRequest) (api.Found, error) {
 	if a.Explain {
 		gallery := fmt.Sprintf("%s: %d items, of %s", a.info.Name, a.info.Items,
 			cmp.Or(a.store.Network, "a network that is not known"))
 		a.opt.Explain = lookup.Explain(&a.info, gallery, &a.opt, "")
 	}
-	answers, err := lookup.Nearest(ctx, s.gallery(a.collection, &a.store), []lookup.Query{a.query}, a.opt)
+	answers, err := lookup.Nearest(ctx, s.galleryOf(a.collection, &a.store), []lookup.Query{a.query}, a.opt)
 	if err != nil {
 		return api.Found{}, err
 	}
 	out := api.Found{Head: a.info.AnswerHead(), Answer: answers[0]}
-	out.Least = a.Least
+	out.MinProbability = a.MinProbability
 	return out, nil
 }
 
 // search answers POST /v1/search.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
-	a, err := s.ask(r)
+	a, err := s.readSearch(r)
 	if err != nil {
 		return err
 	}
-	found, err := s.answer(r.Context(), a)
+	found, err := s.answerSearch(r.Context(), a)
 	if err != nil {
 		return err
 	}
 	if a.Vectors {
 		found.Vector = a.query.Vector
 	}
-	a.show(found.Neighbours)
-	return reply(w, http.StatusOK, found)
+	a.trimNeighbours(found.Neighbours)
+	return writeJSON(w, http.StatusOK, found)
 }
 
-// show leaves only what was requested of neighbours.
-func (a *asked) show(near []api.Neighbour) {
+// trimNeighbours leaves only what was requested of neighbours.
+func (a *searchRequest) trimNeighbours(near []api.Neighbour) {
 	for i := range near {
-		near[i].Item.Columns = chosen(near[i].Item.Columns, a.Search.Columns)
+		near[i].Item.Columns = selectColumns(near[i].Item.Columns, a.Search.Columns)
 		if !a.Vectors {
 			near[i].Vector = nil
 		}
-		a.show(near[i].Others)
+		a.trimNeighbours(near[i].Others)
 	}
 }
 
-// chosen returns the columns with the given names; nil names mean all columns.
-func chosen(columns map[string]any, names []string) map[string]any {
+// selectColumns returns the columns with the given names; nil names mean all columns.
+func selectColumns(columns map[string]any, names []string) map[string]any {
 	if names == nil || len(columns) == 0 {
 		return columns
 	}

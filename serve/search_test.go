@@ -19,11 +19,11 @@ import (
 // added term are left out on request.
 func TestSums(t *testing.T) {
 	s := newServer(t, Options{Collections: []Collection{
-		{Name: "things", Store: filled(t, 20), Embedder: &colours{}, Words: spoken{}, UnitLength: true,
-			Calibration: meaning(t)},
-		{Name: "far", Store: filled(t, 2)}}})
+		{Name: "things", Store: newFilledStore(t, 20), Embedder: &colourEmbedder{}, TextEmbedder: colourTexts{}, HasUnitLength: true,
+			Calibration: calibrateSpots(t)},
+		{Name: "far", Store: newFilledStore(t, 2)}}})
 	do := &caller{t: t, s: s, contract: newContract(t)}
-	image, second := pngOf(t, plain(20, 20, red)), string(pngOf(t, plain(20, 20, blue)))
+	image, second := encodePNG(t, plainPicture(20, 20, red)), string(encodePNG(t, plainPicture(20, 20, blue)))
 	half := float32(math.Sqrt(0.5))
 	for name, c := range map[string]struct {
 		answer *answer
@@ -44,7 +44,7 @@ func TestSums(t *testing.T) {
 				t.Errorf("%s: the vector is %v, want %v", name, found.Vector, c.want)
 			}
 		}
-		if len(found.Neighbours) != 10 || found.Neighbours[0].Same != nil {
+		if len(found.Neighbours) != 10 || found.Neighbours[0].MatchProbability != nil {
 			t.Errorf("%s: %+v", name, found.Neighbours)
 		}
 	}
@@ -52,9 +52,9 @@ func TestSums(t *testing.T) {
 	do.json("POST", "/v1/search", map[string]any{"except_itself": true, "k": 60, "terms": []any{map[string]any{
 		"id": "red/000"}, map[string]any{"vector": []int{0, 1, 0}}, map[string]any{"id": "blue/000", "minus": true}}}).
 		want(t, 200).into(t, &found)
-	slices.Sort(found.Itself)
-	if !slices.Equal(found.Itself, []string{"green/000", "red/000"}) || len(found.Neighbours) != 58 {
-		t.Errorf("left out %v, %d neighbours", found.Itself, len(found.Neighbours))
+	slices.Sort(found.QueryIDs)
+	if !slices.Equal(found.QueryIDs, []string{"green/000", "red/000"}) || len(found.Neighbours) != 58 {
+		t.Errorf("left out %v, %d neighbours", found.QueryIDs, len(found.Neighbours))
 	}
 	do.form("POST", "/v1/explain", image, "terms", `[{"picture": 0}, {"text": "green"}]`).want(t, 200)
 	for terms, want := range map[string]string{
@@ -117,7 +117,7 @@ func TestArranged(t *testing.T) {
 			t.Errorf("%s: %+v", rerank, got)
 		}
 	}
-	form := do.form("POST", "/v1/search", pngOf(t, plain(20, 20, red)), "group_by", "label", "others", "2", "columns",
+	form := do.form("POST", "/v1/search", encodePNG(t, plainPicture(20, 20, red)), "group_by", "label", "others", "2", "columns",
 		"price", "diverse", "0.2", "collapse", "0.001", "rerank", "alpha-qe", "explain", "true").want(t, http.StatusOK)
 	var sent, said api.Found
 	form.into(t, &sent)
@@ -134,7 +134,7 @@ func TestArranged(t *testing.T) {
 			t.Errorf("%s %v: %s", name, value, a.body)
 		}
 	}
-	do.form("POST", "/v1/search", pngOf(t, plain(9, 9, red)), "others", "many").want(t, 400, "bad_request")
+	do.form("POST", "/v1/search", encodePNG(t, plainPicture(9, 9, red)), "others", "many").want(t, 400, "bad_request")
 }
 
 // idsOf lists the ids of neighbours and of those that they stand for.
@@ -145,20 +145,20 @@ func idsOf(near []api.Neighbour) (ids []string) {
 	return ids
 }
 
-// described counts how often it is asked for its description, which takes a database a while.
-type described struct {
+// countingStore counts how often it is asked for its description, which takes a database a while.
+type countingStore struct {
 	*storetest.Memory
 	asked int
 }
 
-func (d *described) Info(ctx context.Context) (store.Info, error) {
+func (d *countingStore) Info(ctx context.Context) (store.Info, error) {
 	d.asked++
 	return d.Memory.Info(ctx)
 }
 
 // A request asks a store for its description once.
 func TestOneDescription(t *testing.T) {
-	m := &described{Memory: filled(t, 2)}
+	m := &countingStore{Memory: newFilledStore(t, 2)}
 	do := &caller{t: t, s: newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}}})}
 	for _, path := range []string{"/v1/search", "/v1/explain"} {
 		m.asked = 0

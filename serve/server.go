@@ -12,24 +12,24 @@ import (
 
 // Server answers requests. It is an http.Handler; Serve also listens.
 type Server struct {
-	opt         Options
-	limits      Limits
-	log         *slog.Logger
-	metrics     *metrics
-	memory      *account
-	working     chan struct{} // a place for every request being processed
-	decoders    decoders
-	senders     *buckets
-	crossOrigin *http.CrossOriginProtection
-	mux         *http.ServeMux
-	handler     http.Handler
-	draining    atomic.Bool
-	thumbnails  *pictureCache
-	pictures    *pictureCache // those of POST /v1/pictures
-	review      *reviewed     // nil without a review
+	opt          Options
+	limits       Limits
+	log          *slog.Logger
+	metrics      *metrics
+	memory       *memoryBudget
+	requestSlots chan struct{} // a place for every request being processed
+	decoders     decoderSlots
+	senders      *rateLimiter
+	crossOrigin  *http.CrossOriginProtection
+	mux          *http.ServeMux
+	handler      http.Handler
+	draining     atomic.Bool
+	thumbnails   *pictureCache
+	pictures     *pictureCache // those of POST /v1/pictures
+	review       *reviewState  // nil without a review
 
 	mu          sync.Mutex               // guards what follows
-	collections []*collection            // never changed in place
+	collections []*servedCollection      // never changed in place
 	paused      map[string]chan struct{} // collections whose changes wait until it is closed
 
 	// The context of background work, which ends at Close.
@@ -42,15 +42,15 @@ func New(opt Options) (*Server, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
 	}
-	if err := fitting(opt.Collections); err != nil {
+	if err := checkCalibrations(opt.Collections); err != nil {
 		return nil, err
 	}
-	s := &Server{opt: opt, limits: opt.Limits.or(), log: opt.Log, paused: map[string]chan struct{}{}}
+	s := &Server{opt: opt, limits: opt.Limits.withDefaults(), log: opt.Log, paused: map[string]chan struct{}{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	if opt.Keys != nil {
-		s.opt.Keys = &Keys{opt.Keys.logging(s.log)}
+		s.opt.Keys = &Keys{opt.Keys.withLog(s.log)}
 	}
 	if opt.Review != "" {
 		var err error
@@ -68,11 +68,11 @@ func New(opt Options) (*Server, error) {
 		}
 	}
 	kept := min(keptPictureBytes, s.limits.Memory/4)
-	s.memory = &account{limit: s.limits.Memory - kept}
+	s.memory = &memoryBudget{limit: s.limits.Memory - kept}
 	s.pictures = newPictureCache(int(kept))
-	s.working = make(chan struct{}, s.limits.Concurrent)
+	s.requestSlots = make(chan struct{}, s.limits.Concurrent)
 	s.decoders = newDecoders()
-	s.senders = newBuckets(s.limits.Rate, s.limits.Burst)
+	s.senders = newRateLimiter(s.limits.Rate, s.limits.Burst)
 	s.thumbnails = newPictureCache(thumbnailBytes)
 	s.background, s.stop = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
@@ -80,14 +80,14 @@ func New(opt Options) (*Server, error) {
 		s.collections = append(s.collections, s.newCollection(c))
 	}
 	s.mux = s.routes()
-	s.handler = s.outermost(http.HandlerFunc(s.guarded))
+	s.handler = s.wrapRequests(http.HandlerFunc(s.dispatch))
 	return s, nil
 }
 
 // Close ends background work. It does not close the stores.
 func (s *Server) Close() error {
 	s.stop()
-	all, release := s.hold()
+	all, release := s.holdCollections()
 	defer release()
 	for _, c := range all {
 		c.end()
@@ -98,45 +98,45 @@ func (s *Server) Close() error {
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// handle answers an admitted request, or returns an error.
-type handle func(w http.ResponseWriter, r *http.Request) error
+// handler answers an admitted request, or returns an error.
+type handler func(w http.ResponseWriter, r *http.Request) error
 
 // route is one line of the table of all routes.
 type route struct {
-	pattern string
-	right   Right
-	open    bool // needs no key
-	body    bool // reads a body
-	handle  handle
-	takes   []string // parameters besides collection
+	pattern        string
+	permission     Permission
+	open           bool // needs no key
+	body           bool // reads a body
+	handle         handler
+	parameterNames []string // parameters besides collection
 }
 
 // table lists all routes. The OpenAPI document has the same; a test compares them.
 func (s *Server) table() []route {
 	return []route{
 		{"GET /healthz", Read, true, false, s.health, nil},
-		{"GET /readyz", Read, true, false, s.ready, nil},
-		{"GET /openapi.json", Read, true, false, s.document, nil},
-		{"GET /metrics", Read, false, false, s.measured, nil},
+		{"GET /readyz", Read, true, false, s.readiness, nil},
+		{"GET /openapi.json", Read, true, false, s.serveOpenAPI, nil},
+		{"GET /metrics", Read, false, false, s.serveMetrics, nil},
 		{"GET /v1/info", Read, false, false, s.info, nil},
 		{"POST /v1/search", Read, false, true, s.search, nil},
 		{"POST /v1/explain", Read, false, true, s.explain, nil},
-		{"POST /v1/identify", Read, false, true, s.recognise, nil},
-		{"GET /v1/items", Read, false, false, s.list, []string{"after", "limit", "filter", "vectors", "seed", "like"}},
-		{"POST /v1/items", Write, false, true, s.add, nil},
-		{"PUT /v1/items", Write, false, true, s.put, nil},
-		{"DELETE /v1/items", Write, false, true, s.remove, []string{"id"}},
-		{"GET /v1/items/{id}", Read, false, false, s.get, nil},
-		{"PUT /v1/items/{id}", Write, false, true, s.change, nil},
-		{"DELETE /v1/items/{id}", Write, false, false, s.removeOne, nil},
-		{"GET /v1/items/{id}/picture", Read, false, false, s.picture, nil},
-		{"GET /v1/items/{id}/thumbnail", Read, false, false, s.thumbnail, []string{"size"}},
-		{"PATCH /v1/items/{id}", Write, false, true, s.editOne, nil},
-		{"PATCH /v1/items", Write, false, true, s.edit, nil},
+		{"POST /v1/identify", Read, false, true, s.identify, nil},
+		{"GET /v1/items", Read, false, false, s.listItems, []string{"after", "limit", "filter", "vectors", "seed", "like"}},
+		{"POST /v1/items", Write, false, true, s.addItems, nil},
+		{"PUT /v1/items", Write, false, true, s.putItems, nil},
+		{"DELETE /v1/items", Write, false, true, s.removeItems, []string{"id"}},
+		{"GET /v1/items/{id}", Read, false, false, s.getItem, nil},
+		{"PUT /v1/items/{id}", Write, false, true, s.changeItem, nil},
+		{"DELETE /v1/items/{id}", Write, false, false, s.removeItem, nil},
+		{"GET /v1/items/{id}/picture", Read, false, false, s.servePicture, nil},
+		{"GET /v1/items/{id}/thumbnail", Read, false, false, s.serveThumbnail, []string{"size"}},
+		{"PATCH /v1/items/{id}", Write, false, true, s.patchItem, nil},
+		{"PATCH /v1/items", Write, false, true, s.patchItems, nil},
 		{"GET /v1/labels", Read, false, false, s.listLabels, []string{"column", "filter", "limit", "from", "sort"}},
 		{"POST /v1/pictures", Read, false, true, s.keepPicture, nil},
 		{"GET /v1/pictures/{digest}", Read, false, false, s.keptPicture, nil},
-		{"GET /v1/sync/pending", Write, false, false, s.pendingRemovals, []string{"from", "limit"}},
+		{"GET /v1/sync/pending", Write, false, false, s.listPending, []string{"from", "limit"}},
 		{"POST /v1/sync/pending", Write, false, true, s.decidePending, nil},
 		{"GET /v1/map", Read, false, false, s.mapState, nil},
 		{"GET /v1/map/points", Read, false, false, s.mapPoints, []string{"version"}},
@@ -151,7 +151,7 @@ func (s *Server) table() []route {
 func (s *Server) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, rt := range s.table() {
-		mux.Handle(rt.pattern, s.admitted(rt))
+		mux.Handle(rt.pattern, s.admit(rt))
 	}
 	return mux
 }
@@ -159,14 +159,14 @@ func (s *Server) routes() *http.ServeMux {
 // readyTimeout is the time limit for a collection to answer that it works.
 const readyTimeout = 2 * time.Second
 
-// isReady returns the reason why requests should go to another server; nil if this one is ready.
-func (s *Server) isReady(ctx context.Context) error {
+// checkReady returns the reason why requests should go to another server; nil if this one is ready.
+func (s *Server) checkReady(ctx context.Context) error {
 	if s.draining.Load() {
 		return errors.New("the server is stopping")
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	all, release := s.hold()
+	all, release := s.holdCollections()
 	defer release()
 	for _, c := range all {
 		if _, err := c.Store.Info(ctx); err != nil {

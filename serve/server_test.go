@@ -31,7 +31,7 @@ import (
 func TestSearchFindsKin(t *testing.T) {
 	do := &caller{t: t, s: newServer(t, Options{})}
 	var f api.Found
-	do.form("POST", "/v1/search", jpegOf(t, plain(50, 30, green)), "k", "3").want(t, 200).into(t, &f)
+	do.form("POST", "/v1/search", encodeJPEG(t, plainPicture(50, 30, green)), "k", "3").want(t, 200).into(t, &f)
 	if len(f.Neighbours) != 3 || f.Neighbours[0].ID != "green/000" || f.Neighbours[0].Columns["label"] != "green" ||
 		f.Neighbours[0].Vector != nil || f.Vector != nil {
 		t.Errorf("%+v", f)
@@ -57,7 +57,7 @@ func TestCoalescing(t *testing.T) {
 	var mu sync.Mutex
 	var sizes []int
 	first := make(chan struct{})
-	e := &colours{before: func(n int) error {
+	e := &colourEmbedder{before: func(n int) error {
 		mu.Lock()
 		sizes = append(sizes, n)
 		wait := len(sizes) == 1
@@ -68,10 +68,10 @@ func TestCoalescing(t *testing.T) {
 		return nil
 	}}
 	var log bytes.Buffer
-	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: filled(t, 5), Embedder: e}},
+	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: newFilledStore(t, 5), Embedder: e}},
 		Log: slog.New(slog.NewJSONHandler(&log, nil))})
 	do := &caller{t: t, s: s}
-	picture := pngOf(t, plain(8, 8, red))
+	picture := encodePNG(t, plainPicture(8, 8, red))
 	var wg sync.WaitGroup
 	send := func() {
 		wg.Go(func() {
@@ -85,7 +85,7 @@ func TestCoalescing(t *testing.T) {
 	for range 9 {
 		send()
 	}
-	waitFor(t, func() bool { return s.memory.inUse() > 9*int64(len(picture)) && len(s.working) == 10 })
+	waitFor(t, func() bool { return s.memory.bytesInUse() > 9*int64(len(picture)) && len(s.requestSlots) == 10 })
 	waitFor(t, func() bool { // all of them at the coalescer
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
@@ -129,7 +129,7 @@ func waitFor(t testing.TB, f func() bool) {
 // takes too long is cut off.
 func TestGracefulStop(t *testing.T) {
 	began, finish := make(chan struct{}, 4), make(chan struct{})
-	m := filled(t, 2)
+	m := newFilledStore(t, 2)
 	m.Fault(func(method string) error {
 		if method == "Search" {
 			began <- struct{}{}
@@ -202,7 +202,7 @@ func TestStopCutsOff(t *testing.T) {
 // TestConnections: no more are open than allowed, and those that wait are served.
 func TestConnections(t *testing.T) {
 	s := newServer(t, Options{Limits: Limits{Connections: 4}})
-	address := start(t, s)
+	address := startServer(t, s)
 	var wg sync.WaitGroup
 	for range 40 {
 		wg.Go(func() {
@@ -223,7 +223,7 @@ func TestConnections(t *testing.T) {
 func TestUploads(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "uploads")
 	m := &storetest.Memory{Dim: 3}
-	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: m, Embedder: &colours{},
+	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: m, Embedder: &colourEmbedder{},
 		Uploads: dir}}})
 	do := &caller{t: t, s: s}
 	files := func(want int) {
@@ -241,7 +241,7 @@ func TestUploads(t *testing.T) {
 			}
 		}
 	}
-	first, second := pngOf(t, plain(300, 100, red)), pngOf(t, plain(10, 10, blue))
+	first, second := encodePNG(t, plainPicture(300, 100, red)), encodePNG(t, plainPicture(10, 10, blue))
 	do.form("POST", "/v1/items", first, "id", "../../<b>").want(t, 201)
 	files(1)
 	do.form("POST", "/v1/items", first, "id", "../../<b>").want(t, 409, "conflict")
@@ -283,7 +283,7 @@ func TestPictures(t *testing.T) {
 		if err := os.Mkdir(d, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(d, "a.png"), pngOf(t, plain(20, 10, red)), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(d, "a.png"), encodePNG(t, plainPicture(20, 10, red)), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -336,8 +336,8 @@ func TestPictures(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	do := &caller{t: t, s: newServer(t, Options{Collections: []Collection{{Name: "things", Store: filled(t, 60),
-		Embedder: &colours{}}}})}
+	do := &caller{t: t, s: newServer(t, Options{Collections: []Collection{{Name: "things", Store: newFilledStore(t, 60),
+		Embedder: &colourEmbedder{}}}})}
 	var e api.Explanation
 	do.json("POST", "/v1/explain", api.Search{ID: "red/003", K: 5}).want(t, 200).into(t, &e)
 	if e.Class != "red" || e.Label != "label" || len(e.Neighbours) != 5 || len(e.Shares) != 1 ||
@@ -382,10 +382,10 @@ func TestExplain(t *testing.T) {
 // TestMap: a map has a point for every item, is computed anew when items change, and
 // PCA's axes place items as PCA itself does.
 func TestMap(t *testing.T) {
-	m := filled(t, 30)
+	m := newFilledStore(t, 30)
 	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}}})
 	do := &caller{t: t, s: s}
-	state := ready(t, do, "things")
+	state := waitForMap(t, do, "things")
 	if state.Items != 90 || state.Method != "tsne" || state.Placed != 90 || state.Stale || state.X[0] >= state.X[1] {
 		t.Errorf("%+v", state)
 	}
@@ -403,7 +403,7 @@ func TestMap(t *testing.T) {
 	do.get("/v1/map/column?name=label&"+version).want(t, 200).into(t, &label)
 	do.get("/v1/map/column?name=price&"+version).want(t, 200).into(t, &price)
 	for i, id := range ids.IDs {
-		if class := label.Classes[label.Of[i]]; !strings.HasPrefix(id, class+"/") {
+		if class := label.Classes[label.ClassOf[i]]; !strings.HasPrefix(id, class+"/") {
 			t.Errorf("point %d is of %s, and of the class %s", i, id, class)
 		}
 		if want := fmt.Sprintf("/%03.0f", *price.Numbers[i]); !strings.HasSuffix(id, want) {
@@ -420,22 +420,22 @@ func TestMap(t *testing.T) {
 // Where items are many, a sample is placed by t-SNE, and every item has its own place, id and columns;
 // those of a class lie together.
 func TestMapOfSample(t *testing.T) {
-	m := filled(t, 30)
-	all, err := layOut(t.Context(), m, 90)
-	if err != nil || all.placed != 90 || len(all.points) != 180 {
-		t.Fatalf("%d placed, %v", all.placed, err)
+	m := newFilledStore(t, 30)
+	all, err := layOutItems(t.Context(), m, 90)
+	if err != nil || all.numPlaced != 90 || len(all.points) != 180 {
+		t.Fatalf("%d placed, %v", all.numPlaced, err)
 	}
-	p, err := layOut(t.Context(), m, 40)
+	p, err := layOutItems(t.Context(), m, 40)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.placed != 40 || p.method != "tsne" || len(p.points) != 180 ||
+	if p.numPlaced != 40 || p.method != "tsne" || len(p.points) != 180 ||
 		!slices.Equal(slices.Sorted(slices.Values(p.ids)), slices.Sorted(slices.Values(all.ids))) {
-		t.Fatalf("%d placed by %s, %d coordinates, %d ids", p.placed, p.method, len(p.points), len(p.ids))
+		t.Fatalf("%d placed by %s, %d coordinates, %d ids", p.numPlaced, p.method, len(p.points), len(p.ids))
 	}
 	label, price := p.columns["label"], p.columns["price"]
 	for i, id := range p.ids {
-		if want := fmt.Sprintf("%s/%03.0f", label.Classes[label.Of[i]], *price.Numbers[i]); id != want {
+		if want := fmt.Sprintf("%s/%03.0f", label.Classes[label.ClassOf[i]], *price.Numbers[i]); id != want {
 			t.Errorf("item %d is %s and has the columns of %s", i, id, want)
 		}
 		best, at := math.Inf(1), -1
@@ -445,7 +445,7 @@ func TestMapOfSample(t *testing.T) {
 				best, at = d, j
 			}
 		}
-		if label.Of[at] != label.Of[i] {
+		if label.ClassOf[at] != label.ClassOf[i] {
 			t.Errorf("beside %s lies %s", p.ids[i], p.ids[at])
 		}
 		for c, v := range p.points[2*i : 2*i+2] {
@@ -536,7 +536,7 @@ func TestBadOptions(t *testing.T) {
 func TestThumbnail(t *testing.T) {
 	dir := t.TempDir()
 	m := &storetest.Memory{Dim: 3}
-	for id, im := range map[string][]byte{"wide": jpegOf(t, plain(400, 100, red)), "grey": pngOf(t, plain(20, 20,
+	for id, im := range map[string][]byte{"wide": encodeJPEG(t, plainPicture(400, 100, red)), "grey": encodePNG(t, plainPicture(20, 20,
 		color.White))} {
 		path := filepath.Join(dir, id)
 		if err := os.WriteFile(path, im, 0o666); err != nil {
@@ -561,8 +561,8 @@ func TestThumbnail(t *testing.T) {
 	for i := range 300 {
 		th.put(&cachedPicture{tag: fmt.Sprint(i), file: make([]byte, 1<<20)})
 	}
-	if th.bytes > thumbnailBytes || len(th.at) != th.order.Len() || th.get("299") == nil || th.get("0") != nil {
-		t.Errorf("%d bytes in %d thumbnails", th.bytes, len(th.at))
+	if th.bytes > thumbnailBytes || len(th.byTag) != th.order.Len() || th.get("299") == nil || th.get("0") != nil {
+		t.Errorf("%d bytes in %d thumbnails", th.bytes, len(th.byTag))
 	}
 }
 
@@ -577,27 +577,27 @@ func sizeOf(t *testing.T, file []byte) (w, h int) {
 
 // A column of which the last items of a map lack the values is as long as the map.
 func TestMapColumnsWithGaps(t *testing.T) {
-	m := filled(t, 10)
+	m := newFilledStore(t, 10)
 	some := []store.Item{{ID: "a", Vector: []float32{1, 2, 3}, Columns: map[string]any{"kind": "x", "weight": 2.0}}}
 	if err := m.Put(t.Context(), some, store.Insert); err != nil {
 		t.Fatal(err)
 	}
 	do := &caller{t: t, s: newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}}})}
-	version := fmt.Sprintf("version=%d", ready(t, do, "things").Version)
+	version := fmt.Sprintf("version=%d", waitForMap(t, do, "things").Version)
 	var ids api.MapIDs
 	do.get("/v1/map/ids?count=31&"+version).want(t, 200).into(t, &ids)
 	var kind, weight api.MapColumn
 	do.get("/v1/map/column?name=kind&"+version).want(t, 200).into(t, &kind)
 	do.get("/v1/map/column?name=weight&"+version).want(t, 200).into(t, &weight)
-	if len(ids.IDs) != 31 || len(kind.Of) != 31 || kind.Numbers != nil ||
-		len(weight.Numbers) != 31 || weight.Of != nil {
+	if len(ids.IDs) != 31 || len(kind.ClassOf) != 31 || kind.Numbers != nil ||
+		len(weight.Numbers) != 31 || weight.ClassOf != nil {
 		t.Fatalf("%d items, %+v, %+v", len(ids.IDs), kind, weight)
 	}
 	for i, id := range ids.IDs {
 		has := id == "a"
-		if has != (kind.Of[i] >= 0) || has != (weight.Numbers[i] != nil) ||
-			has && (kind.Classes[kind.Of[i]] != "x" || *weight.Numbers[i] != 2) {
-			t.Errorf("%s: class %d, %v", id, kind.Of[i], weight.Numbers[i])
+		if has != (kind.ClassOf[i] >= 0) || has != (weight.Numbers[i] != nil) ||
+			has && (kind.Classes[kind.ClassOf[i]] != "x" || *weight.Numbers[i] != 2) {
+			t.Errorf("%s: class %d, %v", id, kind.ClassOf[i], weight.Numbers[i])
 		}
 	}
 }

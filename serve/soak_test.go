@@ -21,8 +21,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// load is clients of all kinds at work on one server.
-type load struct {
+// testLoad is clients of all kinds at work on one server.
+type testLoad struct {
 	t       *testing.T
 	address string
 	client  *http.Client
@@ -33,7 +33,7 @@ type load struct {
 	counts map[int]int // of answers, by status
 }
 
-func (l *load) send(method, target, kind string, body []byte) {
+func (l *testLoad) send(method, target, kind string, body []byte) {
 	req, err := http.NewRequest(method, "http://"+l.address+target, bytes.NewReader(body))
 	if err != nil {
 		l.t.Error(err)
@@ -57,7 +57,7 @@ func (l *load) send(method, target, kind string, body []byte) {
 	l.mu.Unlock()
 }
 
-func (l *load) json(method, target string, v any) {
+func (l *testLoad) json(method, target string, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
 		l.t.Error(err)
@@ -67,7 +67,7 @@ func (l *load) json(method, target string, v any) {
 
 // step sends one request. Items come from 400 ids, so that the collection does not
 // grow for ever.
-func (l *load) step(rng *rand.Rand) {
+func (l *testLoad) step(rng *rand.Rand) {
 	id := fmt.Sprintf("item/%d", rng.IntN(400))
 	at := "/v1/items/" + strings.ReplaceAll(id, "/", "%2F")
 	v := []float32{rng.Float32(), rng.Float32(), rng.Float32()}
@@ -77,7 +77,7 @@ func (l *load) step(rng *rand.Rand) {
 	case n < 45:
 		l.json("POST", "/v1/search", api.Search{ID: id})
 	case n < 55:
-		kind, body := formOf(l.t, l.picture)
+		kind, body := encodeForm(l.t, l.picture)
 		l.send("POST", "/v1/search", kind, body)
 	case n < 57:
 		l.json("POST", "/v1/explain", api.Search{Vector: v})
@@ -86,7 +86,7 @@ func (l *load) step(rng *rand.Rand) {
 			"label": fmt.Sprint(rng.IntN(3))}}
 		l.json("PUT", "/v1/items", api.Items{Items: []store.Item{item}})
 	case n < 75:
-		kind, body := formOf(l.t, l.picture, "columns", `{"label":"x"}`)
+		kind, body := encodeForm(l.t, l.picture, "columns", `{"label":"x"}`)
 		l.send("PUT", at, kind, body)
 	case n < 80:
 		l.send("DELETE", at, "", nil)
@@ -108,17 +108,17 @@ func (l *load) step(rng *rand.Rand) {
 	}
 }
 
-// weight is what a process holds.
-type weight struct {
+// processWeight is what a process holds.
+type processWeight struct {
 	heap, resident  uint64
 	routines, files int
 }
 
-func weigh() weight {
+func measureProcess() processWeight {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	w := weight{heap: m.HeapAlloc, routines: runtime.NumGoroutine(), files: openFiles()}
+	w := processWeight{heap: m.HeapAlloc, routines: runtime.NumGoroutine(), files: openFiles()}
 	if b, err := os.ReadFile("/proc/self/statm"); err == nil {
 		var size, resident uint64
 		if _, err := fmt.Sscan(string(b), &size, &resident); err == nil {
@@ -152,7 +152,7 @@ func TestDay(t *testing.T) {
 	(&caller{t: t, s: warm}).json("POST", "/v1/explain", api.Search{ID: "red/001"}).want(t, 200)
 	(&caller{t: t, s: warm}).get("/v1/map").want(t, 200)
 	warm.Close()
-	before := weigh()
+	before := measureProcess()
 
 	dir := t.TempDir()
 	x, err := index.Create(filepath.Join(dir, "day"), index.Config{Dim: 3})
@@ -160,19 +160,19 @@ func TestDay(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := New(Options{Limits: Limits{Rate: -1, Body: 4 << 20, Pixels: 1_000_000, Time: 30 * time.Second},
-		Collections: []Collection{{Name: "day", Store: x.Store(false), Embedder: &colours{},
+		Collections: []Collection{{Name: "day", Store: x.Store(false), Embedder: &colourEmbedder{},
 			Uploads: filepath.Join(dir, "uploads")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	address, stop := startTLS(t, s, "", "")
 	transport := &http.Transport{MaxIdleConnsPerHost: 8}
-	l := &load{t: t, address: address, client: &http.Client{Transport: transport}, attacks: newAttacker(t),
-		picture: pngOf(t, plain(60, 40, green)), counts: map[int]int{}}
+	l := &testLoad{t: t, address: address, client: &http.Client{Transport: transport}, attacks: newAttacker(t),
+		picture: encodePNG(t, plainPicture(60, 40, green)), counts: map[int]int{}}
 	weights := l.run(long)
 	t.Logf("answers %v", l.counts)
 	third := weights[len(weights)/3:]
-	early, late := typical(third[:len(third)/2]), typical(third[len(third)/2:])
+	early, late := medianWeight(third[:len(third)/2]), medianWeight(third[len(third)/2:])
 	t.Logf("%d samples; then %+v, at the end %+v", len(weights), early, late)
 	if late.heap > early.heap+early.heap/4+16<<20 || late.resident > early.resident+early.resident/4+64<<20 {
 		t.Errorf("memory grew")
@@ -191,7 +191,7 @@ func TestDay(t *testing.T) {
 
 // run lets eight clients work for so long, and until there was a load, and weighs the
 // process forty times or more.
-func (l *load) run(long time.Duration) []weight {
+func (l *testLoad) run(long time.Duration) []processWeight {
 	end := time.Now().Add(long)
 	over := func() bool { return l.t.Failed() || time.Now().After(end) && l.enough() }
 	var wg sync.WaitGroup
@@ -203,25 +203,25 @@ func (l *load) run(long time.Duration) []weight {
 			}
 		})
 	}
-	var weights []weight
+	var weights []processWeight
 	for !over() {
 		time.Sleep(long / 40)
-		weights = append(weights, weigh())
+		weights = append(weights, measureProcess())
 	}
 	wg.Wait()
 	return weights
 }
 
 // enough tells whether there was a load: a hundred answers, and things added or not found.
-func (l *load) enough() bool {
+func (l *testLoad) enough() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.counts[200] >= 100 && l.counts[201]+l.counts[404] > 0
 }
 
-// typical is the median of each number.
-func typical(w []weight) weight {
-	median := func(f func(weight) uint64) uint64 {
+// medianWeight is the median of each number.
+func medianWeight(w []processWeight) processWeight {
+	median := func(f func(processWeight) uint64) uint64 {
 		var v []uint64
 		for _, x := range w {
 			v = append(v, f(x))
@@ -229,8 +229,8 @@ func typical(w []weight) weight {
 		slices.Sort(v)
 		return v[len(v)/2]
 	}
-	return weight{heap: median(func(x weight) uint64 { return x.heap }),
-		resident: median(func(x weight) uint64 { return x.resident }),
-		routines: int(median(func(x weight) uint64 { return uint64(x.routines) })),
-		files:    int(median(func(x weight) uint64 { return uint64(x.files) }))}
+	return processWeight{heap: median(func(x processWeight) uint64 { return x.heap }),
+		resident: median(func(x processWeight) uint64 { return x.resident }),
+		routines: int(median(func(x processWeight) uint64 { return uint64(x.routines) })),
+		files:    int(median(func(x processWeight) uint64 { return uint64(x.files) }))}
 }

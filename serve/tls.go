@@ -7,11 +7,11 @@ import (
 	"log/slog"
 )
 
-// TLS returns a configuration with the certificate and its key from PEM files. The files are
+// LoadTLS returns a configuration with the certificate and its key from PEM files. The files are
 // reloaded when they change, so a renewed certificate needs no restart.
-func TLS(certFile, keyFile string, log *slog.Logger) (*tls.Config, error) {
-	w := &watched[*tls.Certificate]{paths: []string{certFile, keyFile}, most: mostWatched, log: log}
-	w.load = func(files []look) (*tls.Certificate, error) {
+func LoadTLS(certFile, keyFile string, log *slog.Logger) (*tls.Config, error) {
+	w := &watchedFiles[*tls.Certificate]{paths: []string{certFile, keyFile}, maxBytes: maxWatchedBytes, log: log}
+	w.load = func(files []fileContent) (*tls.Certificate, error) {
 		if err := cmp.Or(files[0].err, files[1].err); err != nil {
 			return nil, err
 		}

@@ -9,18 +9,18 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// getter returns an item as it is at the moment of writing, or a *store.NotFoundError.
-type getter = func(id string) (store.Item, error)
+// itemGetter returns an item as it is at the moment of writing, or a *store.NotFoundError.
+type itemGetter = func(id string) (store.Item, error)
 
 // update makes the change that compute returns, and returns how many of the items to remove existed. In a database the
 // items may be changed by other servers meanwhile.
-func (c *collection) update(ctx context.Context, compute func(getter) (store.Change, error)) (removed int, err error) {
+func (c *servedCollection) update(ctx context.Context, compute func(itemGetter) (store.Change, error)) (removed int, err error) {
 	if u, ok := c.Store.(store.Updater); ok {
 		return u.Update(ctx, compute)
 	}
 	c.updating.Lock()
 	defer c.updating.Unlock()
-	change, err := compute(c.getter(ctx))
+	change, err := compute(c.currentGetter(ctx))
 	if err != nil {
 		return 0, err
 	}
@@ -33,13 +33,13 @@ func (c *collection) update(ctx context.Context, compute func(getter) (store.Cha
 	return removed, err
 }
 
-// getter returns a getter of the items as they are now.
-func (c *collection) getter(ctx context.Context) getter {
+// currentGetter returns a getter of the items as they are now.
+func (c *servedCollection) currentGetter(ctx context.Context) itemGetter {
 	return func(id string) (store.Item, error) { return c.Store.Get(ctx, id) }
 }
 
-// found returns an item, and false if it does not exist.
-func found(get getter, id string) (it store.Item, ok bool, err error) {
+// getIfExists returns an item, and false if it does not exist.
+func getIfExists(get itemGetter, id string) (it store.Item, ok bool, err error) {
 	it, err = get(id)
 	var missing *store.NotFoundError
 	if errors.As(err, &missing) {
@@ -48,23 +48,23 @@ func found(get getter, id string) (it store.Item, ok bool, err error) {
 	return it, err == nil, err
 }
 
-// replaces prepares an item that takes the place of another one. With the same photo it keeps the facts of its file.
+// prepareReplacement prepares an item that takes the place of another one. With the same photo it keeps the facts of its file.
 // The photo of an item from a followed folder stays.
-func (c *collection) replaces(old, it *store.Item) error {
+func (c *servedCollection) prepareReplacement(old, it *store.Item) error {
 	if slices.Equal(it.Vector, old.Vector) && (it.Path == "" || it.Path == old.Path) {
 		it.Path = old.Path
 		mirror.CopyFileRecord(old, it)
 		return nil
 	}
-	return c.owned(old, "Replace the file in the folder; single columns are changed by PATCH.", "changed")
+	return c.checkOwned(old, "Replace the file in the folder; single columns are changed by PATCH.", "changed")
 }
 
-// owned returns the problem of a request that changes what only the followed folder may change; nil if the item is not
+// checkOwned returns the problem of a request that changes what only the followed folder may change; nil if the item is not
 // from that folder.
-func (c *collection) owned(it *store.Item, way, what string) error {
-	if !c.Following.Owns(it) {
+func (c *servedCollection) checkOwned(it *store.Item, way, what string) error {
+	if !c.FolderSync.Owns(it) {
 		return nil
 	}
-	return conflict.is(way, "the photo of the item %q belongs to the folder that the collection follows, so it is not "+
+	return conflict.newProblem(way, "the photo of the item %q belongs to the folder that the collection follows, so it is not "+
 		"%s here", it.ID, what)
 }

@@ -19,15 +19,15 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// upload is the file of a picture that came with a request.
-type upload struct {
+// uploadedFile is the file of a picture that came with a request.
+type uploadedFile struct {
 	path string
 	made bool // this request wrote the file
 }
 
-// unkeep removes the file of an item that was not written. It keeps the file if the item has this path
+// discardUpload removes the file of an item that was not written. It keeps the file if the item has this path
 // because another request has written it meanwhile.
-func (c *collection) unkeep(ctx context.Context, id string, u *upload) error {
+func (c *servedCollection) discardUpload(ctx context.Context, id string, u *uploadedFile) error {
 	if !u.made {
 		return nil
 	}
@@ -37,15 +37,15 @@ func (c *collection) unkeep(ctx context.Context, id string, u *upload) error {
 	return os.Remove(u.path)
 }
 
-// keep writes the picture of an item into the collection's folder of uploads; nil without such a
+// saveUpload writes the picture of an item into the collection's folder of uploads; nil without such a
 // folder. The file's name is a digest of the id and the content, and has no text from the
 // client.
-func (c *collection) keep(id string, picture []byte) (*upload, error) {
+func (c *servedCollection) saveUpload(id string, picture []byte) (*uploadedFile, error) {
 	if c.Uploads == "" {
 		return nil, nil
 	}
 	what := sha256.Sum256(picture)
-	u := &upload{path: filepath.Join(c.Uploads, uploadPrefix(id)+hex.EncodeToString(what[:12]))}
+	u := &uploadedFile{path: filepath.Join(c.Uploads, uploadPrefix(id)+hex.EncodeToString(what[:12]))}
 	if _, err := os.Lstat(u.path); err == nil {
 		return u, nil // the same picture of the same item
 	}
@@ -66,49 +66,49 @@ func uploadPrefix(id string) string {
 }
 
 // isUpload reports whether a path is of a picture that was uploaded.
-func (c *collection) isUpload(path string) bool {
+func (c *servedCollection) isUpload(path string) bool {
 	return c.Uploads != "" && filepath.Dir(path) == filepath.Clean(c.Uploads)
 }
 
-// mayReturn reports whether an item may have the path that it had when it was removed, or that of a picture that was
+// mayRestorePath reports whether an item may have the path that it had when it was removed, or that of a picture that was
 // uploaded for it and is still kept.
-func (c *collection) mayReturn(it *store.Item) bool {
-	return c.hasUpload(it) || !c.isUpload(it.Path) && c.returning.has(it)
+func (c *servedCollection) mayRestorePath(it *store.Item) bool {
+	return c.hasUpload(it) || !c.isUpload(it.Path) && c.removedPaths.has(it)
 }
 
-// returning has the paths of items whose removal may be undone. A path is that of one item alone: with any other, a
+// removedPaths has the paths of items whose removal may be undone. A path is that of one item alone: with any other, a
 // writer could read files of this machine.
-type returning struct {
-	mu   sync.Mutex
-	by   map[string]string // path by id
-	last time.Time         // time of the last removal
+type removedPaths struct {
+	mu     sync.Mutex
+	pathOf map[string]string // path by id
+	last   time.Time         // time of the last removal
 }
 
-// mostReturning bounds the items of returning.
-const mostReturning = 100_000
+// maxRemovedPaths bounds the items of returning.
+const maxRemovedPaths = 100_000
 
-// add remembers the paths of removed items, until keptFor after the last removal.
-func (r *returning) add(items []store.Item) {
+// add remembers the paths of removed items, until restoreTime after the last removal.
+func (r *removedPaths) add(items []store.Item) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.by == nil || time.Since(r.last) > keptFor || len(r.by)+len(items) > mostReturning {
-		r.by = map[string]string{}
+	if r.pathOf == nil || time.Since(r.last) > restoreTime || len(r.pathOf)+len(items) > maxRemovedPaths {
+		r.pathOf = map[string]string{}
 	}
 	r.last = time.Now()
 	for _, it := range items {
-		r.by[it.ID] = it.Path
+		r.pathOf[it.ID] = it.Path
 	}
 }
 
-func (r *returning) has(it *store.Item) bool {
+func (r *removedPaths) has(it *store.Item) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	path, ok := r.by[it.ID]
-	return ok && path == it.Path && time.Since(r.last) <= keptFor
+	path, ok := r.pathOf[it.ID]
+	return ok && path == it.Path && time.Since(r.last) <= restoreTime
 }
 
 // hasUpload reports whether an item has the path of a picture that was uploaded for it and exists.
-func (c *collection) hasUpload(it *store.Item) bool {
+func (c *servedCollection) hasUpload(it *store.Item) bool {
 	if !c.isUpload(it.Path) || !strings.HasPrefix(filepath.Base(it.Path), uploadPrefix(it.ID)) {
 		return false
 	}
@@ -116,25 +116,25 @@ func (c *collection) hasUpload(it *store.Item) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// withUploads keeps uploaded pictures from being removed until release.
-func (c *collection) withUploads() (release func()) {
+// holdUploads keeps uploaded pictures from being removed until release.
+func (c *servedCollection) holdUploads() (release func()) {
 	c.uploading.RLock()
 	return c.uploading.RUnlock
 }
 
 const (
-	// keptFor is how long the uploaded picture of an item is kept whose removal may be undone.
-	keptFor = time.Hour
+	// restoreTime is how long the uploaded picture of an item is kept whose removal may be undone.
+	restoreTime = time.Hour
 	// removedSuffix ends the names of the notes about such pictures, beside them. A note has the time of the removal
 	// and, in the next line, the id of the item.
 	removedSuffix = ".removed"
-	// sweepPause is the time between two looks for pictures to remove.
-	sweepPause = time.Minute
+	// sweepInterval is the time between two looks for pictures to remove.
+	sweepInterval = time.Minute
 )
 
-// forgetLater keeps the uploaded pictures of removed items for keptFor.
-func (s *Server) forgetLater(c *collection, items []store.Item) {
-	c.returning.add(items)
+// removeUploadsLater keeps the uploaded pictures of removed items for restoreTime.
+func (s *Server) removeUploadsLater(c *servedCollection, items []store.Item) {
+	c.removedPaths.add(items)
 	now := time.Now().UTC().Format(time.RFC3339)
 	for _, it := range items {
 		if !c.hasUpload(&it) {
@@ -147,22 +147,22 @@ func (s *Server) forgetLater(c *collection, items []store.Item) {
 	}
 }
 
-// sweepEvery removes pictures of removed items in the background.
-func (c *collection) sweepEvery(ctx context.Context, s *Server) {
+// removeUnusedEvery removes pictures of removed items in the background.
+func (c *servedCollection) removeUnusedEvery(ctx context.Context, s *Server) {
 	for {
-		if err := c.sweep(ctx, s, time.Now()); err != nil && ctx.Err() == nil {
+		if err := c.removeUnused(ctx, s, time.Now()); err != nil && ctx.Err() == nil {
 			s.log.Warn("pictures of removed items stay", "folder", c.Uploads, "error", err)
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(sweepPause):
+		case <-time.After(sweepInterval):
 		}
 	}
 }
 
-// sweep removes the pictures of items that were removed long enough before now, unless an item has the picture again.
-func (c *collection) sweep(ctx context.Context, s *Server, now time.Time) error {
+// removeUnused removes the pictures of items that were removed long enough before now, unless an item has the picture again.
+func (c *servedCollection) removeUnused(ctx context.Context, s *Server, now time.Time) error {
 	files, err := os.ReadDir(c.Uploads)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -181,34 +181,34 @@ func (c *collection) sweep(ctx context.Context, s *Server, now time.Time) error 
 		if err != nil {
 			return fmt.Errorf("%s: it begins with %q: want a time; remove the file", note, escape.ClipTo(when, 64))
 		}
-		if now.Sub(removed) < keptFor {
+		if now.Sub(removed) < restoreTime {
 			continue
 		}
-		if err := c.sweepOne(ctx, s, note, id); err != nil {
+		if err := c.removeIfUnused(ctx, s, note, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sweepOne removes a picture, unless its item has it again, and the note about it.
-func (c *collection) sweepOne(ctx context.Context, s *Server, note, id string) error {
+// removeIfUnused removes a picture, unless its item has it again, and the note about it.
+func (c *servedCollection) removeIfUnused(ctx context.Context, s *Server, note, id string) error {
 	c.uploading.Lock()
 	defer c.uploading.Unlock()
 	path := strings.TrimSuffix(note, removedSuffix)
-	it, ok, err := found(c.getter(ctx), id)
+	it, ok, err := getIfExists(c.currentGetter(ctx), id)
 	if err != nil {
 		return err
 	}
 	if (!ok || it.Path != path) && strings.HasPrefix(filepath.Base(path), uploadPrefix(id)) {
-		s.forget(c, path)
+		s.removeUploads(c, path)
 	}
 	return os.Remove(note)
 }
 
-// forget removes files that no item names any more, if they are uploads. Other files do not belong to
+// removeUploads removes files that no item names any more, if they are uploads. Other files do not belong to
 // the server.
-func (s *Server) forget(c *collection, paths ...string) {
+func (s *Server) removeUploads(c *servedCollection, paths ...string) {
 	for _, p := range paths {
 		if !c.isUpload(p) {
 			continue
@@ -219,8 +219,8 @@ func (s *Server) forget(c *collection, paths ...string) {
 	}
 }
 
-// below returns path relative to a folder, if it leads there.
-func below(folder, path string) (string, bool) {
+// relativeTo returns path relative to a folder, if it leads there.
+func relativeTo(folder, path string) (string, bool) {
 	if !filepath.IsAbs(path) {
 		return path, filepath.IsLocal(path)
 	}

@@ -10,45 +10,45 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 )
 
-// watched is a value read from files. It is read again when the contents of a file change. Each look reads
+// watchedFiles is a value read from files. It is read again when the contents of a file change. Each look reads
 // the whole files, because size and time are not reliable: in container images and packages all files have
 // one time, and a link may change its target.
-type watched[T any] struct {
-	paths []string
-	most  int64 // most bytes of one file
-	load  func(files []look) (T, error)
+type watchedFiles[T any] struct {
+	paths    []string
+	maxBytes int64 // most bytes of one file
+	load     func(files []fileContent) (T, error)
 	// strict uses the value of load even if it has an error, instead of the earlier
 	// value.
 	strict bool
 	log    *slog.Logger // nil: no log
 
-	mu     sync.Mutex
-	value  T
-	looked time.Time
-	marks  []mark
-	failed string // the error of the last load
+	mu       sync.Mutex
+	value    T
+	lastLook time.Time
+	marks    []contentDigest
+	failed   string // the error of the last load
 }
 
-// look is the state of a file at a look.
-type look struct {
+// fileContent is the state of a file at a look.
+type fileContent struct {
 	text []byte
 	err  error // reason why it could not be read
 }
 
-// mark is a digest of a file's contents, to notice changes.
-type mark [sha256.Size]byte
+// contentDigest is a digest of a file's contents, to notice changes.
+type contentDigest [sha256.Size]byte
 
-// mostWatched bounds a file of keys, of a certificate or of a private key.
-const mostWatched = 1 << 20
+// maxWatchedBytes bounds a file of keys, of a certificate or of a private key.
+const maxWatchedBytes = 1 << 20
 
-// lookAgain is the time between two looks at the files.
-const lookAgain = time.Second
+// watchInterval is the time between two looks at the files.
+const watchInterval = time.Second
 
 // read looks at the files.
-func (w *watched[T]) read() (files []look, marks []mark) {
+func (w *watchedFiles[T]) read() (files []fileContent, marks []contentDigest) {
 	for _, path := range w.paths {
-		text, err := fileinfo.ReadAtMost(path, "a watched file", w.most)
-		files = append(files, look{text, err})
+		text, err := fileinfo.ReadAtMost(path, "a watched file", w.maxBytes)
+		files = append(files, fileContent{text, err})
 		if err != nil {
 			text = []byte("\x00" + err.Error()) // no watched file begins like this
 		}
@@ -57,36 +57,36 @@ func (w *watched[T]) read() (files []look, marks []mark) {
 	return files, marks
 }
 
-func (w *watched[T]) open() error {
-	w.looked = time.Now()
-	var files []look
+func (w *watchedFiles[T]) open() error {
+	w.lastLook = time.Now()
+	var files []fileContent
 	files, w.marks = w.read()
 	var err error
 	w.value, err = w.load(files)
 	return err
 }
 
-// logging follows the same files with another log. Errors that w has already logged are not logged
+// withLog follows the same files with another log. Errors that w has already logged are not logged
 // again, unless a file could not be read.
-func (w *watched[T]) logging(log *slog.Logger) *watched[T] {
+func (w *watchedFiles[T]) withLog(log *slog.Logger) *watchedFiles[T] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	other := &watched[T]{paths: w.paths, most: w.most, load: w.load, strict: w.strict, log: log, value: w.value}
+	other := &watchedFiles[T]{paths: w.paths, maxBytes: w.maxBytes, load: w.load, strict: w.strict, log: log, value: w.value}
 	if w.failed == "" {
-		other.looked, other.marks = w.looked, w.marks
+		other.lastLook, other.marks = w.lastLook, w.marks
 	}
 	return other
 }
 
 // get returns the value of the files. If they can no longer be read, it returns the earlier value or,
 // if strict, the value of load.
-func (w *watched[T]) get() T {
+func (w *watchedFiles[T]) get() T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if time.Since(w.looked) < lookAgain {
+	if time.Since(w.lastLook) < watchInterval {
 		return w.value
 	}
-	w.looked = time.Now()
+	w.lastLook = time.Now()
 	files, marks := w.read()
 	if slices.Equal(marks, w.marks) {
 		return w.value
@@ -96,12 +96,12 @@ func (w *watched[T]) get() T {
 	if err == nil || w.strict {
 		w.value = v
 	}
-	w.tell(err)
+	w.logResult(err)
 	return w.value
 }
 
-// tell logs the result of reading again; it logs an error only once.
-func (w *watched[T]) tell(err error) {
+// logResult logs the result of reading again; it logs an error only once.
+func (w *watchedFiles[T]) logResult(err error) {
 	before := w.failed
 	w.failed = ""
 	if err != nil {

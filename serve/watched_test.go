@@ -32,8 +32,8 @@ func TestWatchedTells(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		for _, log := range []*slog.Logger{nil, slog.New(slog.NewTextHandler(&said, nil))} {
 			change("ok")
-			w := &watched[string]{paths: []string{path}, strict: strict, log: log, most: 99,
-				load: func(files []look) (string, error) {
+			w := &watchedFiles[string]{paths: []string{path}, strict: strict, log: log, maxBytes: 99,
+				load: func(files []fileContent) (string, error) {
 					text := string(files[0].text)
 					if bad, ok := strings.CutPrefix(text, "bad "); ok {
 						return "part of " + bad, errors.New(bad)
@@ -54,7 +54,7 @@ func TestWatchedTells(t *testing.T) {
 					change(c.text)
 				}
 				said.Reset()
-				w.looked = time.Time{}
+				w.lastLook = time.Time{}
 				want := c.value
 				if bad, ok := strings.CutPrefix(c.text, "bad "); ok && strict {
 					want = "part of " + bad
@@ -80,7 +80,7 @@ func TestWatchedLooks(t *testing.T) {
 	if err := os.WriteFile(path, []byte("a"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := &watched[string]{paths: []string{path}, most: 99, load: func(files []look) (string, error) {
+	w := &watchedFiles[string]{paths: []string{path}, maxBytes: 99, load: func(files []fileContent) (string, error) {
 		return string(files[0].text), files[0].err
 	}}
 	if err := w.open(); err != nil || w.value != "a" {
@@ -89,19 +89,19 @@ func TestWatchedLooks(t *testing.T) {
 	if err := os.WriteFile(path, []byte("longer"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.looked = time.Now().Add(time.Hour)
+	w.lastLook = time.Now().Add(time.Hour)
 	if got := w.get(); got != "a" {
 		t.Errorf("looked at again at once: %q", got)
 	}
-	w.looked = time.Now().Add(-lookAgain)
+	w.lastLook = time.Now().Add(-watchInterval)
 	if got := w.get(); got != "longer" {
-		t.Errorf("not looked at after %v: %q", lookAgain, got)
+		t.Errorf("not looked at after %v: %q", watchInterval, got)
 	}
 	// One byte more than it may have.
 	if err := os.WriteFile(path, make([]byte, 100), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.looked = time.Time{}
+	w.lastLook = time.Time{}
 	if got := w.get(); got != "longer" || !strings.Contains(w.failed, "at most 99 B") {
 		t.Errorf("%q, %s", got, w.failed)
 	}
@@ -126,7 +126,7 @@ func TestServersThatShareFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := OpenCalibration(filepath.Join(dir, "calibration"), unknown, "euclidean", 3)
+	file, err := OpenCalibration(filepath.Join(dir, "calibration"), unknownNetwork, "euclidean", 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,12 +134,12 @@ func TestServersThatShareFiles(t *testing.T) {
 	var servers [2]*Server
 	begin := func(i int) {
 		servers[i] = newServer(t, Options{Keys: keys, Log: slog.New(slog.NewTextHandler(&logs[i], nil)),
-			Collections: []Collection{{Name: "things", Store: filled(t, 5), CalibrationFile: file}}})
+			Collections: []Collection{{Name: "things", Store: newFilledStore(t, 5), CalibrationFile: file}}})
 	}
 	look := func(i int) {
 		t.Helper()
 		s := servers[i]
-		s.opt.Keys.looked, s.collections[0].CalibrationFile.looked = time.Time{}, time.Time{}
+		s.opt.Keys.lastLook, s.collections[0].CalibrationFile.lastLook = time.Time{}, time.Time{}
 		(&caller{t: t, s: s, key: key}).json("POST", "/v1/identify", api.Identify{IDs: []string{"red/001"}})
 	}
 	begin(0)
@@ -162,10 +162,10 @@ func TestServersThatShareFiles(t *testing.T) {
 	}
 }
 
-// ways are those in which the text of a file is replaced by another of the same length and
+// writeMethods are those in which the text of a file is replaced by another of the same length and
 // with the same time. Each begins with begin, which returns the path to read, and goes on
 // with replace.
-var ways = map[string]struct {
+var writeMethods = map[string]struct {
 	begin   func(t *testing.T, dir string, put func(path, text string)) (path string)
 	replace func(t *testing.T, dir string, put func(path, text string))
 }{
@@ -231,7 +231,7 @@ func link(t *testing.T, to, path string) {
 // key in its place is taken, however the file of keys is replaced by one of the same size and
 // time.
 func TestRevoked(t *testing.T) {
-	for name, way := range ways {
+	for name, way := range writeMethods {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -243,7 +243,7 @@ func TestRevoked(t *testing.T) {
 				}
 			}
 			at := time.Unix(1, 0) // the time of all files of a package
-			path := way.begin(t, dir, func(path, text string) { putAt(t, path, line[text], at) })
+			path := way.begin(t, dir, func(path, text string) { writeFileAt(t, path, line[text], at) })
 			keys, err := OpenKeys(path)
 			if err != nil {
 				t.Fatal(err)
@@ -255,13 +255,13 @@ func TestRevoked(t *testing.T) {
 			if with("old") != 200 || with("new") != 401 {
 				t.Fatal("the keys are mixed up from the start")
 			}
-			way.replace(t, dir, func(path, text string) { putAt(t, path, line[text], at) })
+			way.replace(t, dir, func(path, text string) { writeFileAt(t, path, line[text], at) })
 			replaced := time.Now()
 			st, err := os.Stat(path)
 			if err == nil && (st.Size() != int64(len(line["old"])) || !st.ModTime().Equal(at)) {
 				t.Fatal("size or time differ: this is not the test that it is meant to be")
 			}
-			time.Sleep(time.Until(replaced.Add(lookAgain)))
+			time.Sleep(time.Until(replaced.Add(watchInterval)))
 			if got := with("old"); got != 401 {
 				t.Errorf("the old key after a second: %d", got)
 			}
@@ -276,8 +276,8 @@ func TestRevoked(t *testing.T) {
 	}
 }
 
-// putAt writes a file in place, and gives it a time.
-func putAt(t *testing.T, path, text string, at time.Time) {
+// writeFileAt writes a file in place, and gives it a time.
+func writeFileAt(t *testing.T, path, text string, at time.Time) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
@@ -296,14 +296,14 @@ func TestReplacedPicture(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a file has no time of its last change there that nobody sets")
 	}
-	first, second := pngOf(t, plain(20, 10, red)), pngOf(t, plain(20, 10, green))
+	first, second := encodePNG(t, plainPicture(20, 10, red)), encodePNG(t, plainPicture(20, 10, green))
 	most := max(len(first), len(second))
 	file := map[string]string{"old": string(first) + strings.Repeat("\x00", most-len(first)),
 		"new": string(second) + strings.Repeat("\x00", most-len(second))} // after the end of a PNG
-	for name, way := range ways {
+	for name, way := range writeMethods {
 		t.Run(name, func(t *testing.T) {
 			dir, at := t.TempDir(), time.Unix(1, 0)
-			path := way.begin(t, dir, func(path, text string) { putAt(t, path, file[text], at) })
+			path := way.begin(t, dir, func(path, text string) { writeFileAt(t, path, file[text], at) })
 			m := &storetest.Memory{Dim: 3}
 			it := store.Item{ID: "a", Path: path, Vector: []float32{1, 2, 3}}
 			if err := m.Put(t.Context(), []store.Item{it}, store.Insert); err != nil {
@@ -315,7 +315,7 @@ func TestReplacedPicture(t *testing.T) {
 				seen[what] = (&caller{t: t, s: s}).get("/v1/items/a/"+what).want(t, 200)
 			}
 			time.Sleep(20 * time.Millisecond) // the clock of a file system goes in steps
-			way.replace(t, dir, func(path, text string) { putAt(t, path, file[text], at) })
+			way.replace(t, dir, func(path, text string) { writeFileAt(t, path, file[text], at) })
 			for what, before := range seen {
 				do := &caller{t: t, s: s, header: http.Header{"If-None-Match": {before.Header.Get("Etag")},
 					"If-Modified-Since": {time.Now().UTC().Format(http.TimeFormat)}}}

@@ -12,10 +12,10 @@ import (
 	"github.com/kindred-ml/kindred/serve/api"
 )
 
-// spoken embeds the names of colours, not of unit length.
-type spoken struct{}
+// colourTexts embeds the names of colours, not of unit length.
+type colourTexts struct{}
 
-func (spoken) Embed(_ context.Context, texts []string) (*matrix.Dense, error) {
+func (colourTexts) Embed(_ context.Context, texts []string) (*matrix.Dense, error) {
 	x := matrix.New(len(texts), 3)
 	for i, text := range texts {
 		for c, name := range []string{"red", "green", "blue"} {
@@ -34,8 +34,8 @@ func (spoken) Embed(_ context.Context, texts []string) (*matrix.Dense, error) {
 func TestWords(t *testing.T) {
 	contract := newContract(t)
 	s := newServer(t, Options{Collections: []Collection{
-		{Name: "things", Store: filled(t, 20), Embedder: &colours{}, Calibration: meaning(t), Words: spoken{}},
-		{Name: "mute", Store: filled(t, 2), NoWords: "it was trained"},
+		{Name: "things", Store: newFilledStore(t, 20), Embedder: &colourEmbedder{}, Calibration: calibrateSpots(t), TextEmbedder: colourTexts{}},
+		{Name: "mute", Store: newFilledStore(t, 2), NoTextReason: "it was trained"},
 		{Name: "empty", Store: &storetest.Memory{Dim: 3}}}})
 	do := &caller{t: t, s: s, contract: contract}
 	for _, path := range []string{"/v1/search", "/v1/explain"} {
@@ -47,7 +47,7 @@ func TestWords(t *testing.T) {
 			t.Fatal(string(got.body), err)
 		}
 		for _, n := range found.Neighbours {
-			if !strings.HasPrefix(n.ID, "green/") || n.Same != nil {
+			if !strings.HasPrefix(n.ID, "green/") || n.MatchProbability != nil {
 				t.Errorf("%s: %+v", path, n)
 			}
 		}

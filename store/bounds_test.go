@@ -65,7 +65,7 @@ func TestItemBounds(t *testing.T) {
 func TestHalfBounds(t *testing.T) {
 	for v, good := range map[float32]bool{65504: true, -65504: true, 65504.01: false, -65536: false, 0: true} {
 		it := store.Item{ID: "a", Vector: []float32{0, v}}
-		err := it.CheckHalf()
+		err := it.CheckFloat16()
 		if (err == nil) != good || err != nil && !strings.Contains(err.Error(), "number 1 of its vector is") {
 			t.Errorf("%g: %v", v, err)
 		}
@@ -80,12 +80,12 @@ func TestConfigBounds(t *testing.T) {
 	}{
 		{store.Config{Dim: 1}, true}, {store.Config{Dim: 0}, false}, {store.Config{Dim: 10}, true},
 		{store.Config{Dim: 11}, false}, {store.Config{Dim: 2, Distance: "dot"}, true},
-		{store.Config{Dim: 2, Distance: "cosine"}, true}, {store.Config{Dim: 2, Links: 2}, true},
-		{store.Config{Dim: 2, Links: 100, Build: 200}, true}, {store.Config{Dim: 2, Links: 101, Build: 300}, false},
-		{store.Config{Dim: 2, Links: 100, Build: 199}, false}, {store.Config{Dim: 2, Links: 32}, true},
-		{store.Config{Dim: 2, Links: 33}, false}, {store.Config{Dim: 2, Build: 1000}, true},
-		{store.Config{Dim: 2, Build: 1001}, false}, {store.Config{Dim: 2, Build: 31}, false},
-		{store.Config{Dim: 2, Build: 32}, true},
+		{store.Config{Dim: 2, Distance: "cosine"}, true}, {store.Config{Dim: 2, MaxNeighbours: 2}, true},
+		{store.Config{Dim: 2, MaxNeighbours: 100, BuildCandidates: 200}, true}, {store.Config{Dim: 2, MaxNeighbours: 101, BuildCandidates: 300}, false},
+		{store.Config{Dim: 2, MaxNeighbours: 100, BuildCandidates: 199}, false}, {store.Config{Dim: 2, MaxNeighbours: 32}, true},
+		{store.Config{Dim: 2, MaxNeighbours: 33}, false}, {store.Config{Dim: 2, BuildCandidates: 1000}, true},
+		{store.Config{Dim: 2, BuildCandidates: 1001}, false}, {store.Config{Dim: 2, BuildCandidates: 31}, false},
+		{store.Config{Dim: 2, BuildCandidates: 32}, true},
 	} {
 		config := c.config
 		if err := config.Check("a", 10); (err == nil) != c.good {
@@ -96,14 +96,14 @@ func TestConfigBounds(t *testing.T) {
 	if err := config.Check(strings.Repeat("a", 51), 3); err != nil {
 		t.Error(err)
 	}
-	if err := config.Fits("s", 3, "euclidean"); err != nil {
+	if err := config.CheckExisting("s", 3, "euclidean"); err != nil {
 		t.Error(err)
 	}
 	for _, other := range []struct {
 		dim      int
 		distance string
 	}{{4, "euclidean"}, {3, "dot"}} {
-		err := config.Fits("s", other.dim, other.distance)
+		err := config.CheckExisting("s", other.dim, other.distance)
 		if want := fmt.Sprintf("the store s has vectors of %d numbers by %s distance, not of 3 by euclidean",
 			other.dim, other.distance); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)

@@ -53,7 +53,7 @@ func (it *Item) check() error {
 	}
 	for name, v := range it.Columns {
 		if checkColumn(name, v) != nil {
-			return it.firstFault()
+			return it.firstError()
 		}
 	}
 	return nil
@@ -99,8 +99,8 @@ func convertValue(v any) any {
 	return nil
 }
 
-// firstFault returns the first error in the columns, in the order of their names.
-func (it *Item) firstFault() error {
+// firstError returns the first error in the columns, in the order of their names.
+func (it *Item) firstError() error {
 	for _, name := range slices.Sorted(maps.Keys(it.Columns)) {
 		if err := checkColumn(name, it.Columns[name]); err != nil {
 			return err
@@ -136,7 +136,7 @@ func checkName(what, s string) error {
 		return errors.New(what + " is empty")
 	case len(s) > MaxID:
 		return fmt.Errorf("%s has %d bytes: want at most %d", what, len(s), MaxID)
-	case plain(s): // the usual case
+	case isPrintable(s): // the usual case
 		return nil
 	case !utf8.ValidString(s):
 		return errors.New(what + " is not UTF-8")
@@ -149,8 +149,8 @@ func checkName(what, s string) error {
 	return nil
 }
 
-// plain reports whether a text is printable ASCII.
-func plain(s string) bool {
+// isPrintable reports whether a text is printable ASCII.
+func isPrintable(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
 			return false

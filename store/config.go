@@ -17,13 +17,13 @@ type Config struct {
 	// HNSW makes a graph of near items (Malkov and Yashunin, 2016): searches are then
 	// fast and approximate. Without it they read every item and are exact.
 	HNSW bool
-	// Links is the number of neighbours of an item in the graph, Build the number of
+	// MaxNeighbours is the number of neighbours of an item in the graph, Build the number of
 	// candidates for them: M and ef_construction of the paper. Defaults 16 and 64.
 	// Larger values find more of the true neighbours, and make writing slower.
-	Links, Build int
-	// Half keeps vectors in float16, which halves their size. Info.Loss describes what
+	MaxNeighbours, BuildCandidates int
+	// Float16 keeps vectors in float16, which halves their size. Info.Loss describes what
 	// they lose.
-	Half bool
+	Float16 bool
 }
 
 var storeName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,50}$`)
@@ -35,14 +35,14 @@ func (c *Config) Check(name string, maxDim int) error {
 		return err
 	}
 	c.Distance = cmp.Or(c.Distance, "euclidean")
-	c.Links, c.Build = cmp.Or(c.Links, 16), cmp.Or(c.Build, 64)
+	c.MaxNeighbours, c.BuildCandidates = cmp.Or(c.MaxNeighbours, 16), cmp.Or(c.BuildCandidates, 64)
 	switch {
 	case !slices.Contains([]string{"euclidean", "cosine", "dot"}, c.Distance) || c.Dim < 1 || c.Dim > maxDim:
 		return fmt.Errorf("a store of %d numbers by the distance %q: want 1 to %d, and euclidean, cosine or dot",
 			c.Dim, c.Distance, maxDim)
-	case c.Links < 2 || c.Links > 100 || c.Build < 2*c.Links || c.Build > 1000:
+	case c.MaxNeighbours < 2 || c.MaxNeighbours > 100 || c.BuildCandidates < 2*c.MaxNeighbours || c.BuildCandidates > 1000:
 		return fmt.Errorf("a graph of %d links, built from %d candidates: want 2 to 100, and twice that to 1000",
-			c.Links, c.Build)
+			c.MaxNeighbours, c.BuildCandidates)
 	}
 	return nil
 }
@@ -55,9 +55,9 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Fits returns an error if an existing store's length of vectors or distance differs
+// CheckExisting returns an error if an existing store's length of vectors or distance differs
 // from the config's.
-func (c *Config) Fits(name string, dim int, distance string) error {
+func (c *Config) CheckExisting(name string, dim int, distance string) error {
 	if dim != c.Dim || distance != c.Distance {
 		return fmt.Errorf("the store %s has vectors of %d numbers by %s distance, not of %d by %s", name, dim,
 			distance, c.Dim, c.Distance)
@@ -65,12 +65,12 @@ func (c *Config) Fits(name string, dim int, distance string) error {
 	return nil
 }
 
-// HalfLoss is the Info.Loss of engines that keep vectors in float16.
-const HalfLoss = "numbers are kept in float16, with 11 bits: errors are up to 0.05 %, and numbers " +
+// Float16Loss is the Info.Loss of engines that keep vectors in float16.
+const Float16Loss = "numbers are kept in float16, with 11 bits: errors are up to 0.05 %, and numbers " +
 	"smaller than 6e-8 become 0"
 
-// CheckHalf returns an *ItemError if the vector has a number beyond float16's 65504.
-func (it *Item) CheckHalf() error {
+// CheckFloat16 returns an *ItemError if the vector has a number beyond float16's 65504.
+func (it *Item) CheckFloat16() error {
 	for i, v := range it.Vector {
 		if math.Abs(float64(v)) > 65504 {
 			return &ItemError{ID: it.ID,

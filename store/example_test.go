@@ -33,7 +33,7 @@ func example(ctx context.Context) error {
 		return err
 	}
 	defer x.Close()
-	s := store.Patient(x.Store(false), time.Minute)
+	s := store.WithRetries(x.Store(false), time.Minute)
 	err = s.Put(ctx, []store.Item{
 		{ID: "chair", Vector: []float32{0, 0}, Columns: map[string]any{"price": 50.0}},
 		{ID: "lamp", Vector: []float32{1, 0}, Columns: map[string]any{"price": 20.0}},

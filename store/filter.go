@@ -47,16 +47,16 @@ func ParseFilter(text string) (*Filter, error) {
 	p := &parser{lexer: lexer{text: text}}
 	switch {
 	case len(text) > maxText:
-		return nil, f.fail(0, fmt.Sprintf("%d bytes: want at most %d", len(text), maxText))
+		return nil, f.errorAt(0, fmt.Sprintf("%d bytes: want at most %d", len(text), maxText))
 	case !utf8.ValidString(text):
-		return nil, f.fail(0, "the text is not UTF-8")
+		return nil, f.errorAt(0, "the text is not UTF-8")
 	}
-	root, err := p.filter()
+	root, err := p.parseFilter()
 	if err != nil {
-		return nil, f.fail(err.at, err.reason)
+		return nil, f.errorAt(err.offset, err.reason)
 	}
 	f.root = root
-	if err := each(root, f.checkTexts); err != nil {
+	if err := visitConditions(root, f.checkTexts); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -64,14 +64,14 @@ func ParseFilter(text string) (*Filter, error) {
 
 // checkTexts refuses a comparison of an id or a path with a value that is not text.
 func (f *Filter) checkTexts(t *Condition) error {
-	if !text(t.Column) {
+	if !isTextColumn(t.Column) {
 		return nil
 	}
 	return f.checkKind(t, Text)
 }
 
-// fail returns an error at a byte of the text.
-func (f *Filter) fail(at int, reason string) *FilterError {
+// errorAt returns an error at a byte of the text.
+func (f *Filter) errorAt(at int, reason string) *FilterError {
 	at = min(at, len(f.text))
 	return &FilterError{Filter: f.text, Column: utf8.RuneCountInString(f.text[:at]) + 1, Reason: escape.Message(reason)}
 }

@@ -14,26 +14,26 @@ func (f *Filter) Check(columns []Column) error {
 	if f == nil {
 		return nil
 	}
-	return each(f.root, func(t *Condition) error {
-		if text(t.Column) {
+	return visitConditions(f.root, func(t *Condition) error {
+		if isTextColumn(t.Column) {
 			return nil // ParseFilter has checked these columns
 		}
 		i := slices.IndexFunc(columns, func(c Column) bool { return c.Name == t.Column })
 		if i < 0 {
-			return f.fail(t.at, unknown(t.Column, columns))
+			return f.errorAt(t.offset, unknownColumn(t.Column, columns))
 		}
 		return f.checkKind(t, columns[i].Kind)
 	})
 }
 
-// text reports whether a column is one of those that every item has, which are texts.
-func text(column string) bool { return column == "id" || column == "path" }
+// isTextColumn reports whether a column is one of those that every item has, which are texts.
+func isTextColumn(column string) bool { return column == "id" || column == "path" }
 
-// each calls a function of every test of an expression, and returns its first error.
-func each(e Expr, do func(*Condition) error) error {
+// visitConditions calls a function of every test of an expression, and returns its first error.
+func visitConditions(e Expr, do func(*Condition) error) error {
 	several := func(parts []Expr) error {
 		for _, p := range parts {
-			if err := each(p, do); err != nil {
+			if err := visitConditions(p, do); err != nil {
 				return err
 			}
 		}
@@ -45,7 +45,7 @@ func each(e Expr, do func(*Condition) error) error {
 	case Or:
 		return several(e)
 	case Not:
-		return each(e.Of, do)
+		return visitConditions(e.Expr, do)
 	case *Condition:
 		return do(e)
 	}
@@ -55,8 +55,8 @@ func each(e Expr, do func(*Condition) error) error {
 // checkKind compares a test with the kind of its column's values.
 func (f *Filter) checkKind(t *Condition, kind Kind) error {
 	for i, v := range t.Values {
-		if is := KindOf(v); is != kind && !(kind == Text && t.FitsText()) {
-			err := f.fail(t.where[i], fmt.Sprintf("column %s has values of kind %v, but this value is of kind "+
+		if is := KindOf(v); is != kind && !(kind == Text && t.MatchesTexts()) {
+			err := f.errorAt(t.valueOffsets[i], fmt.Sprintf("column %s has values of kind %v, but this value is of kind "+
 				"%v", t.Column,
 				kind, is))
 			if kind == Text && is == Number {
@@ -67,15 +67,15 @@ func (f *Filter) checkKind(t *Condition, kind Kind) error {
 	}
 	switch {
 	case t.Op == True && kind != Bool:
-		return f.fail(t.at, fmt.Sprintf("column %s has values of kind %v: compare it with one", t.Column, kind))
+		return f.errorAt(t.offset, fmt.Sprintf("column %s has values of kind %v: compare it with one", t.Column, kind))
 	case kind == Bool && t.Op >= Less && t.Op <= AtLeast:
-		return f.fail(t.at, fmt.Sprintf("column %s is true or false: compare it by = or !=", t.Column))
+		return f.errorAt(t.offset, fmt.Sprintf("column %s is true or false: compare it by = or !=", t.Column))
 	}
 	return nil
 }
 
-// unknown returns the message about a column that does not exist.
-func unknown(name string, columns []Column) string {
+// unknownColumn returns the message about a column that does not exist.
+func unknownColumn(name string, columns []Column) string {
 	known := []string{"id", "path"}
 	for _, c := range columns {
 		known = append(known, c.Name)

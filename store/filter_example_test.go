@@ -63,7 +63,7 @@ func ExampleFilter_Expr() {
 			}
 			return text
 		case store.Not:
-			return "NOT (" + words(e.Of) + ")"
+			return "NOT (" + words(e.Expr) + ")"
 		case *store.Condition:
 			return fmt.Sprint(e.Column, " ", e.Op, " ", e.Values)
 		}

@@ -12,7 +12,7 @@ type (
 )
 
 // Not is true if Of is not.
-type Not struct{ Of Expr }
+type Not struct{ Expr Expr }
 
 // Condition compares the value of a column with others. It is false if the value is missing,
 // except for Missing.
@@ -23,33 +23,33 @@ type Condition struct {
 	// of one kind for In and NotIn, none for the others.
 	Values []any
 
-	at      int      // byte of the text where Column begins
-	where   []int    // bytes where the values begin
-	written []string // the values as the filter writes them, texts without their quotes
+	offset       int      // byte of the text where Column begins
+	valueOffsets []int    // bytes where the values begin
+	sources      []string // the values as the filter writes them, texts without their quotes
 }
 
-// Text returns the text that value i is compared with in a column of texts: a number as the filter writes it, so
+// TextValue returns the text that value i is compared with in a column of texts: a number as the filter writes it, so
 // that label = 2.10 is not label = 2.1.
-func (t *Condition) Text(i int) string {
-	if i < len(t.written) {
-		return t.written[i]
+func (t *Condition) TextValue(i int) string {
+	if i < len(t.sources) {
+		return t.sources[i]
 	}
 	return FormatValue(t.Values[i])
 }
 
-// AsText returns the condition as it holds for texts: its values are texts.
-func (t *Condition) AsText() *Condition {
+// ForTexts returns the condition as it holds for texts: its values are texts.
+func (t *Condition) ForTexts() *Condition {
 	out := *t
 	out.Values = make([]any, len(t.Values))
 	for i := range out.Values {
-		out.Values[i] = t.Text(i)
+		out.Values[i] = t.TextValue(i)
 	}
 	return &out
 }
 
-// FitsText reports whether the condition can be true for a text: it compares with texts, or asks for equality with
+// MatchesTexts reports whether the condition can be true for a text: it compares with texts, or asks for equality with
 // numbers or truth values, whose literals are then texts. The order of a text and a number is not defined.
-func (t *Condition) FitsText() bool {
+func (t *Condition) MatchesTexts() bool {
 	switch t.Op {
 	case True:
 		return false
@@ -88,9 +88,9 @@ var opNames = enum.New[Op]("Op", "operator", "=", "!=", "<", "<=", ">", ">=", "i
 // String returns the operator as it is written in filters; "is true" for True.
 func (o Op) String() string { return opNames.Name(o) }
 
-// Of reports whether an operator from Equal to AtLeast is true for the order of two values: negative
+// Compare reports whether an operator from Equal to AtLeast is true for the order of two values: negative
 // if the value is smaller than the test's, 0 if it is equal, positive if it is larger.
-func (o Op) Of(order int) bool {
+func (o Op) Compare(order int) bool {
 	switch o {
 	case Equal:
 		return order == 0

@@ -27,32 +27,32 @@ func matches(e Expr, it *Item) bool {
 		}
 		return false
 	case Not:
-		return !matches(e.Of, it)
+		return !matches(e.Expr, it)
 	case *Condition:
-		return e.Holds(it.Value(e.Column))
+		return e.Matches(it.Value(e.Column))
 	}
 	return false
 }
 
-// Holds reports whether the test is true for a value of its column: a string, a float64, a
-// bool, or nil for a missing one. HoldsText and HoldsNumber do the same for engines that
+// Matches reports whether the test is true for a value of its column: a string, a float64, a
+// bool, or nil for a missing one. MatchesText and MatchesNumber do the same for engines that
 // store such values in columns.
-func (t *Condition) Holds(v any) bool {
+func (t *Condition) Matches(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return t.Op == Missing
 	case string:
-		return t.HoldsText(v)
+		return t.MatchesText(v)
 	case float64:
-		return t.HoldsNumber(v)
+		return t.MatchesNumber(v)
 	case bool:
-		return t.holdsBool(v)
+		return t.matchesBool(v)
 	}
 	return t.Op == Present
 }
 
-// HoldsText is Holds for a text.
-func (t *Condition) HoldsText(v string) bool {
+// MatchesText is Holds for a text.
+func (t *Condition) MatchesText(v string) bool {
 	switch t.Op {
 	case Present:
 		return true
@@ -60,17 +60,17 @@ func (t *Condition) HoldsText(v string) bool {
 		return false
 	case In, NotIn:
 		for i := range t.Values {
-			if t.Text(i) == v {
+			if t.TextValue(i) == v {
 				return t.Op == In
 			}
 		}
 		return t.Op == NotIn
 	}
-	return t.FitsText() && t.Op.Of(strings.Compare(v, t.Text(0)))
+	return t.MatchesTexts() && t.Op.Compare(strings.Compare(v, t.TextValue(0)))
 }
 
-// HoldsNumber is Holds for a number.
-func (t *Condition) HoldsNumber(v float64) bool {
+// MatchesNumber is Holds for a number.
+func (t *Condition) MatchesNumber(v float64) bool {
 	switch t.Op {
 	case Present:
 		return true
@@ -89,10 +89,10 @@ func (t *Condition) HoldsNumber(v float64) bool {
 		}
 		return t.Op == NotIn
 	}
-	return t.Op.Of(cmp.Compare(v, want))
+	return t.Op.Compare(cmp.Compare(v, want))
 }
 
-func (t *Condition) holdsBool(v bool) bool {
+func (t *Condition) matchesBool(v bool) bool {
 	switch t.Op {
 	case Present:
 		return true

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func parsed(t *testing.T, text string) *Filter {
+func parseFilterOf(t *testing.T, text string) *Filter {
 	t.Helper()
 	f, err := ParseFilter(text)
 	if err != nil {
@@ -30,7 +30,7 @@ func TestMatch(t *testing.T) {
 		"path != 'x'": "2", "a = 1 or a < 0 and b = ''": "2 3", "(a = 1 or a < 0) and b = ''": "3",
 		"not (a = 1 or c = false)": "1 4 5", "nowhere is missing": "1 2 3 4 5", "nowhere = 1": "",
 	} {
-		f := parsed(t, text)
+		f := parseFilterOf(t, text)
 		var ids []string
 		for i := range items {
 			if f.Match(&items[i]) {
@@ -57,7 +57,7 @@ func TestCheck(t *testing.T) {
 		"c < true":             "1: column c is true or false: compare it by = or !=",
 		"c != false and c = 0": "20: column c has values of kind bool, but this value is of kind number",
 	} {
-		err := parsed(t, text).Check(columns())
+		err := parseFilterOf(t, text).Check(columns())
 		if want == "" && err != nil || want != "" && (err == nil || !strings.HasSuffix(err.Error(), ": column "+want)) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
@@ -78,7 +78,7 @@ func TestOp(t *testing.T) {
 	for order, want := range map[int][]Op{-1: {Less, AtMost, Unequal}, 0: {AtMost, Equal, AtLeast},
 		1: {Unequal, AtLeast, Greater}} {
 		for _, op := range signs {
-			if op.Of(order) != slices.Contains(want, op) {
+			if op.Compare(order) != slices.Contains(want, op) {
 				t.Errorf("%v of %d", op, order)
 			}
 		}
@@ -95,7 +95,7 @@ func TestLiteralsAreTexts(t *testing.T) {
 		"label not in (2.1, 2.10, 1, 1e0, 01, -0, 0)": "true True ", "id = 7": "2.1 2.10 1 1e0 01 -0 0 true True ",
 		"id != 7": "", "path = 7.0": "", "path in (7)": "2.1 2.10 1 1e0 01 -0 0 true True ",
 	} {
-		f := parsed(t, text)
+		f := parseFilterOf(t, text)
 		var have []string
 		for _, c := range classes {
 			if f.Match(&Item{ID: "7", Path: "7", Columns: map[string]any{"label": c}}) {
@@ -106,7 +106,7 @@ func TestLiteralsAreTexts(t *testing.T) {
 			t.Errorf("%s: %q pass, want %q", text, have, want)
 		}
 	}
-	if c := (&Condition{Column: "n", Values: []any{2.5}}); c.Text(0) != "2.5" || !c.HoldsText("2.5") {
+	if c := (&Condition{Column: "n", Values: []any{2.5}}); c.TextValue(0) != "2.5" || !c.MatchesText("2.5") {
 		t.Error("a condition that no filter was parsed to has no texts")
 	}
 }

@@ -12,7 +12,7 @@ type parser struct {
 	depth int
 }
 
-func (p *parser) advance() *faultAt {
+func (p *parser) advance() *syntaxError {
 	t, err := p.lexer.next()
 	if err == nil {
 		p.tok = t
@@ -20,32 +20,32 @@ func (p *parser) advance() *faultAt {
 	return err
 }
 
-func (p *parser) filter() (Expr, *faultAt) {
+func (p *parser) parseFilter() (Expr, *syntaxError) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	n, err := p.or()
+	n, err := p.parseOr()
 	if err == nil && p.tok.kind != tokEnd {
-		err = p.want("and, or, or the end")
+		err = p.unexpected("and, or, or the end")
 	}
 	return n, err
 }
 
-// want returns the error for an unexpected token.
-func (p *parser) want(what string) *faultAt {
-	return &faultAt{p.tok.at, fmt.Sprintf("want %s, not %v", what, p.tok)}
+// unexpected returns the error for an unexpected token.
+func (p *parser) unexpected(what string) *syntaxError {
+	return &syntaxError{p.tok.offset, fmt.Sprintf("want %s, not %v", what, p.tok)}
 }
 
-func (p *parser) or() (Expr, *faultAt) {
-	parts, err := p.several("or", p.and)
+func (p *parser) parseOr() (Expr, *syntaxError) {
+	parts, err := p.parseParts("or", p.parseAnd)
 	if err != nil || len(parts) == 1 {
 		return first(parts), err
 	}
 	return Or(parts), nil
 }
 
-func (p *parser) and() (Expr, *faultAt) {
-	parts, err := p.several("and", p.not)
+func (p *parser) parseAnd() (Expr, *syntaxError) {
+	parts, err := p.parseParts("and", p.parseNot)
 	if err != nil || len(parts) == 1 {
 		return first(parts), err
 	}
@@ -59,8 +59,8 @@ func first(parts []Expr) Expr {
 	return parts[0]
 }
 
-// several reads parts with a word between them.
-func (p *parser) several(word string, part func() (Expr, *faultAt)) ([]Expr, *faultAt) {
+// parseParts reads parts with a word between them.
+func (p *parser) parseParts(word string, part func() (Expr, *syntaxError)) ([]Expr, *syntaxError) {
 	var parts []Expr
 	for {
 		n, err := part()
@@ -68,7 +68,7 @@ func (p *parser) several(word string, part func() (Expr, *faultAt)) ([]Expr, *fa
 			return nil, err
 		}
 		parts = append(parts, n)
-		if !p.tok.is(word) {
+		if !p.tok.isWord(word) {
 			return parts, nil
 		}
 		if err := p.advance(); err != nil {
@@ -77,39 +77,39 @@ func (p *parser) several(word string, part func() (Expr, *faultAt)) ([]Expr, *fa
 	}
 }
 
-func (p *parser) not() (Expr, *faultAt) {
+func (p *parser) parseNot() (Expr, *syntaxError) {
 	if p.depth++; p.depth > maxDepth {
-		return nil, &faultAt{p.tok.at, fmt.Sprintf("nested more than %d deep", maxDepth)}
+		return nil, &syntaxError{p.tok.offset, fmt.Sprintf("nested more than %d deep", maxDepth)}
 	}
 	defer func() { p.depth-- }()
 	switch {
-	case p.tok.is("not"):
+	case p.tok.isWord("not"):
 		if err := p.advance(); err != nil {
 			return nil, err
 		}
-		n, err := p.not()
+		n, err := p.parseNot()
 		return Not{n}, err
-	case p.tok.is("("):
+	case p.tok.isWord("("):
 		if err := p.advance(); err != nil {
 			return nil, err
 		}
-		n, err := p.or()
+		n, err := p.parseOr()
 		if err != nil {
 			return nil, err
 		}
-		if !p.tok.is(")") {
-			return nil, &faultAt{p.tok.at, fmt.Sprintf("want ) to close the ( before it, not %v", p.tok)}
+		if !p.tok.isWord(")") {
+			return nil, &syntaxError{p.tok.offset, fmt.Sprintf("want ) to close the ( before it, not %v", p.tok)}
 		}
 		return n, p.advance()
 	}
-	return p.test()
+	return p.parseCondition()
 }
 
-func (p *parser) test() (Expr, *faultAt) {
+func (p *parser) parseCondition() (Expr, *syntaxError) {
 	if p.tok.kind != tokName {
-		return nil, p.want("a column")
+		return nil, p.unexpected("a column")
 	}
-	t := &Condition{Column: p.tok.text, at: p.tok.at}
+	t := &Condition{Column: p.tok.text, offset: p.tok.offset}
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
@@ -118,43 +118,43 @@ func (p *parser) test() (Expr, *faultAt) {
 		if err := p.advance(); err != nil {
 			return nil, err
 		}
-		return t, p.value(t)
+		return t, p.parseValue(t)
 	}
 	switch {
-	case p.tok.is("is"):
-		return t, p.missing(t)
-	case p.tok.is("in"):
+	case p.tok.isWord("is"):
+		return t, p.parseMissing(t)
+	case p.tok.isWord("in"):
 		t.Op = In
-		return t, p.list(t)
-	case p.tok.is("not"):
+		return t, p.parseList(t)
+	case p.tok.isWord("not"):
 		t.Op = NotIn
 		if err := p.advance(); err != nil {
 			return nil, err
 		}
-		if !p.tok.is("in") {
-			return nil, p.want("in")
+		if !p.tok.isWord("in") {
+			return nil, p.unexpected("in")
 		}
-		return t, p.list(t)
+		return t, p.parseList(t)
 	case p.tok.kind == tokName || p.tok.kind == tokValue:
-		return nil, p.want("=, !=, <, <=, >, >=, in or is after " + t.Column)
+		return nil, p.unexpected("=, !=, <, <=, >, >=, in or is after " + t.Column)
 	}
 	t.Op = True
 	return t, nil
 }
 
-// value reads one value.
-func (p *parser) value(t *Condition) *faultAt {
+// parseValue reads one value.
+func (p *parser) parseValue(t *Condition) *syntaxError {
 	if p.tok.kind != tokValue {
 		what := "a number, a text in quotes, true or false"
 		if p.tok.kind == tokName {
-			return p.want(what + " (\"" + p.tok.text + "\" would be a text)")
+			return p.unexpected(what + " (\"" + p.tok.text + "\" would be a text)")
 		}
-		return p.want(what)
+		return p.unexpected(what)
 	}
 	if len(t.Values) > 0 {
 		first, this := KindOf(t.Values[0]), KindOf(p.tok.value)
 		if this != first {
-			return &faultAt{p.tok.at, fmt.Sprintf("this value is of kind %v, but the list begins with one of kind "+
+			return &syntaxError{p.tok.offset, fmt.Sprintf("this value is of kind %v, but the list begins with one of kind "+
 				"%v", this,
 				first)}
 		}
@@ -163,48 +163,48 @@ func (p *parser) value(t *Condition) *faultAt {
 	if !ok {
 		text = p.tok.text
 	}
-	t.Values, t.where, t.written = append(t.Values, p.tok.value), append(t.where, p.tok.at), append(t.written, text)
+	t.Values, t.valueOffsets, t.sources = append(t.Values, p.tok.value), append(t.valueOffsets, p.tok.offset), append(t.sources, text)
 	return p.advance()
 }
 
-// list reads "in (...)"; the current token is "in".
-func (p *parser) list(t *Condition) *faultAt {
+// parseList reads "in (...)"; the current token is "in".
+func (p *parser) parseList(t *Condition) *syntaxError {
 	if err := p.advance(); err != nil {
 		return err
 	}
-	if !p.tok.is("(") {
-		return p.want("( after in")
+	if !p.tok.isWord("(") {
+		return p.unexpected("( after in")
 	}
 	for {
 		if err := p.advance(); err != nil { // ( or ,
 			return err
 		}
-		if err := p.value(t); err != nil {
+		if err := p.parseValue(t); err != nil {
 			return err
 		}
 		switch {
-		case p.tok.is(")"):
+		case p.tok.isWord(")"):
 			return p.advance()
-		case !p.tok.is(","):
-			return p.want(", or )")
+		case !p.tok.isWord(","):
+			return p.unexpected(", or )")
 		}
 	}
 }
 
-// missing reads "is [not] missing"; the current token is "is".
-func (p *parser) missing(t *Condition) *faultAt {
+// parseMissing reads "is [not] missing"; the current token is "is".
+func (p *parser) parseMissing(t *Condition) *syntaxError {
 	t.Op = Missing
 	if err := p.advance(); err != nil {
 		return err
 	}
-	if p.tok.is("not") {
+	if p.tok.isWord("not") {
 		t.Op = Present
 		if err := p.advance(); err != nil {
 			return err
 		}
 	}
-	if !p.tok.is("missing") {
-		return p.want("missing")
+	if !p.tok.isWord("missing") {
+		return p.unexpected("missing")
 	}
 	return p.advance()
 }

@@ -87,7 +87,7 @@ func parenthesised(e Expr) string {
 	case Or:
 		return several(e, " or ")
 	case Not:
-		return "not " + parenthesised(e.Of)
+		return "not " + parenthesised(e.Expr)
 	case *Condition:
 		return writtenCondition(e)
 	}
@@ -98,7 +98,7 @@ func writtenCondition(e *Condition) string {
 	column, _ := FilterName(e.Column) // Parse makes no others
 	values := make([]string, len(e.Values))
 	for i, v := range e.Values {
-		if values[i] = e.Text(i); KindOf(v) == Text {
+		if values[i] = e.TextValue(i); KindOf(v) == Text {
 			values[i] = FilterValue(v)
 		}
 	}

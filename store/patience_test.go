@@ -22,7 +22,7 @@ func TestIntervals(t *testing.T) {
 			at = append(at, time.Since(begun))
 			return &store.UnavailableError{Err: errors.New("away")}
 		})
-		p := store.Patient(m, 5150*time.Millisecond)
+		p := store.WithRetries(m, 5150*time.Millisecond)
 		_, err := p.Get(t.Context(), "a")
 		var want []time.Duration
 		for _, ms := range []time.Duration{0, 50, 150, 350, 750, 1550, 3150, 5150} {
@@ -55,7 +55,7 @@ func TestPatientAll(t *testing.T) {
 			store.Replace); err != nil {
 			t.Fatal(err)
 		}
-		p := store.Patient(m, time.Second)
+		p := store.WithRetries(m, time.Second)
 		n := 0
 		for range p.All(t.Context()) {
 			n++
@@ -64,7 +64,7 @@ func TestPatientAll(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%d items to who has seen enough", n)
 		}
-		away(m, 1e6)
+		failCalls(m, 1e6)
 		var errs []error
 		for it, err := range p.All(t.Context()) {
 			if errs = append(errs, err); it.ID != "" {
@@ -78,7 +78,7 @@ func TestPatientAll(t *testing.T) {
 		if n, err := p.Delete(t.Context(), []string{"a"}); err == nil || n != 0 {
 			t.Errorf("%d removed: %v", n, err)
 		}
-		away(m, 2)
+		failCalls(m, 2)
 		if n, err := p.Delete(t.Context(), []string{"a"}); err != nil || n != 1 {
 			t.Errorf("%d removed: %v", n, err)
 		}

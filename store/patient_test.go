@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// away lets a store fail n times.
-func away(m *storetest.Memory, n int) *int {
+// failCalls lets a store fail n times.
+func failCalls(m *storetest.Memory, n int) *int {
 	calls := 0
 	m.Fault(func(string) error {
 		if calls++; calls <= n {
@@ -29,13 +29,13 @@ func TestPatient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		m := &storetest.Memory{Dim: 2}
-		p := store.Patient(m, time.Minute)
+		p := store.WithRetries(m, time.Minute)
 		items := []store.Item{{ID: "a", Vector: []float32{1, 2}}}
-		away(m, 5)
+		failCalls(m, 5)
 		if err := p.Put(ctx, items, store.Replace); err != nil {
 			t.Error(err)
 		}
-		away(m, 5)
+		failCalls(m, 5)
 		n := 0
 		for it, err := range p.All(ctx) {
 			if n++; err != nil || it.ID != "a" {
@@ -45,12 +45,12 @@ func TestPatient(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%d items", n)
 		}
-		calls := away(m, 5)
+		calls := failCalls(m, 5)
 		var gone *store.UnavailableError
 		if err := p.Put(ctx, items, store.Insert); !errors.As(err, &gone) || *calls != 1 {
 			t.Errorf("an Insert was made %d times: %v", *calls, err)
 		}
-		calls = away(m, 1e6)
+		calls = failCalls(m, 1e6)
 		begun := time.Now()
 		_, err := p.Info(ctx)
 		if took := time.Since(begun); !errors.As(err, &gone) || !strings.Contains(err.Error(), "tried for 1m") ||
@@ -61,7 +61,7 @@ func TestPatient(t *testing.T) {
 		if _, err := p.Search(ctx, store.Query{Vector: []float32{1, 2}, K: 1}); !errors.Is(err, store.ErrFull) {
 			t.Error(err)
 		}
-		away(m, 1e6)
+		failCalls(m, 1e6)
 		short, stop := context.WithTimeout(ctx, time.Second)
 		defer stop()
 		if _, err := p.Get(short, "a"); !errors.Is(err, context.DeadlineExceeded) {
@@ -70,10 +70,10 @@ func TestPatient(t *testing.T) {
 	})
 }
 
-// breaking is a store whose items end with an error, after which there would be more.
-type breaking struct{ *storetest.Memory }
+// breakingStore is a store whose items end with an error, after which there would be more.
+type breakingStore struct{ *storetest.Memory }
 
-func (breaking) All(context.Context) iter.Seq2[store.Item, error] {
+func (breakingStore) All(context.Context) iter.Seq2[store.Item, error] {
 	return func(yield func(store.Item, error) bool) {
 		_ = yield(store.Item{ID: "a"}, nil) && yield(store.Item{ID: "b"}, nil) &&
 			yield(store.Item{}, &store.UnavailableError{Err: errors.New("away")}) && yield(store.Item{ID: "c"}, nil)
@@ -83,7 +83,7 @@ func (breaking) All(context.Context) iter.Seq2[store.Item, error] {
 // What has begun to be read is not begun again: All ends with the error, or where it is
 // stopped.
 func TestPatientAllEnds(t *testing.T) {
-	p := store.Patient(breaking{&storetest.Memory{Dim: 2}}, time.Minute)
+	p := store.WithRetries(breakingStore{&storetest.Memory{Dim: 2}}, time.Minute)
 	for stop, want := range map[string]string{"": "a b !", "a": "a", "b": "a b"} {
 		var have []string
 		for it, err := range p.All(t.Context()) {
@@ -102,11 +102,11 @@ func TestPatientAllEnds(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	c := store.Config{Dim: 3}
-	if err := c.Check("a_1", 10); err != nil || c.Distance != "euclidean" || c.Links != 16 || c.Build != 64 {
+	if err := c.Check("a_1", 10); err != nil || c.Distance != "euclidean" || c.MaxNeighbours != 16 || c.BuildCandidates != 64 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	for _, bad := range []store.Config{{}, {Dim: 11}, {Dim: 2, Distance: "taxi"}, {Dim: 2, Links: 1},
-		{Dim: 2, Links: 40}, {Dim: 2, Build: 2000}, {Dim: -1}} {
+	for _, bad := range []store.Config{{}, {Dim: 11}, {Dim: 2, Distance: "taxi"}, {Dim: 2, MaxNeighbours: 1},
+		{Dim: 2, MaxNeighbours: 40}, {Dim: 2, BuildCandidates: 2000}, {Dim: -1}} {
 		if err := bad.Check("a", 10); err == nil {
 			t.Errorf("%+v was taken", bad)
 		}

@@ -32,8 +32,8 @@ type Query struct {
 	// Filter limits what is found; "" is everything. The package comment has the grammar:
 	// price < 20 and category = "shoe".
 	Filter string
-	// Except has ids of items to leave out, such as the query's own.
-	Except []string
+	// ExcludeIDs has ids of items to leave out, such as the query's own.
+	ExcludeIDs []string
 	// Vectors returns the hits with their vectors.
 	Vectors bool
 }
@@ -136,8 +136,8 @@ type Updater interface {
 // Lister is a Store that reads all items without their vectors.
 type Lister interface {
 	Store
-	// Bare is All without the vectors.
-	Bare(ctx context.Context) iter.Seq2[Item, error]
+	// AllWithoutVectors is All without the vectors.
+	AllWithoutVectors(ctx context.Context) iter.Seq2[Item, error]
 }
 
 // Browser is a Store in which people can look around without a query.
@@ -146,7 +146,7 @@ type Browser interface {
 	// Sample is List in a random order by a seed, so that the first page is a random sample of
 	// the items that pass the filter. It also returns the number of items that pass.
 	Sample(ctx context.Context, p Page, seed uint64) (items []Item, passed int, err error)
-	// Like returns up to limit ids that are similar to a text, the most similar first, as suggestions for an
+	// SimilarIDs returns up to limit ids that are similar to a text, the most similar first, as suggestions for an
 	// id that does not exist.
-	Like(ctx context.Context, text string, limit int) ([]string, error)
+	SimilarIDs(ctx context.Context, text string, limit int) ([]string, error)
 }

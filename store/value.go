@@ -39,10 +39,10 @@ func ClassColumn(columns []Column, name string) string {
 	})
 }
 
-// FitClasses gives an item's classes the kinds of the columns of the store that it is written to: text, or the kind
+// ConvertClasses gives an item's classes the kinds of the columns of the store that it is written to: text, or the kind
 // that an older store has. Numbers and truth values become texts in a column of texts. Spaces at the ends of a class do
 // not count.
-func FitClasses(it *Item, columns []Column) error {
+func ConvertClasses(it *Item, columns []Column) error {
 	it.convertColumns()
 	for _, name := range classname.Columns() {
 		v := it.Columns[name]
@@ -124,24 +124,24 @@ func FormatValue(v any) string {
 	return ""
 }
 
-// written is how programs write numbers: 0.30000000000000004, 1e-05, -1E+20. Ids such
+// numberForm is how programs write numbers: 0.30000000000000004, 1e-05, -1E+20. Ids such
 // as 007, and those with more digits than a number keeps apart, are texts.
-var written = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+var numberForm = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
-// wholeDigits is the number of digits of a whole number that float64 always keeps.
-const wholeDigits = 15
+// maxExactDigits is the number of digits of a whole number that float64 always keeps.
+const maxExactDigits = 15
 
 // IsNumber reports whether a text has the form in which programs write finite numbers, so that a
 // column of such texts can be a column of numbers. 007, +1, .5, 0x10 and nan are not, nor
 // is a whole number of more than 15 digits, which could become another number. A fraction
 // may have more digits than float64 keeps.
 func IsNumber(text string) bool {
-	m := written.FindStringSubmatch(text)
+	m := numberForm.FindStringSubmatch(text)
 	if m == nil {
 		return false
 	}
 	if m[1] == "" && m[2] == "" {
-		return len(strings.TrimPrefix(text, "-")) <= wholeDigits
+		return len(strings.TrimPrefix(text, "-")) <= maxExactDigits
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {

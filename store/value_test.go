@@ -95,7 +95,7 @@ func TestCheckConverts(t *testing.T) {
 		}
 	}
 	class := Item{ID: "a", Columns: map[string]any{"label": 12}}
-	if err := FitClasses(&class, nil); err != nil || class.Columns["label"] != "12" {
+	if err := ConvertClasses(&class, nil); err != nil || class.Columns["label"] != "12" {
 		t.Errorf("a class: %v, %v", class.Columns, err)
 	}
 }

@@ -13,7 +13,7 @@
 //	net, err := nn.New(spec, nn.Options{Seed: 1})
 //	obj, err := objective.New(objective.Options{Loss: loss.Triplet{}})
 //	draw, err := data.NewBalanced(labels, data.BalancedConfig{Seed: 1})
-//	opt, err := optim.New(optim.Config{}, train.Params(net, obj))
+//	opt, err := optim.NewOptimizer(optim.OptimizerConfig{}, train.Params(net, obj))
 //	res, err := train.Loop(ctx, train.Config{
 //		Network: net, Data: train.Rows{X: x}, Labels: labels,
 //		Sampler: draw, Objective: obj, Optimizer: opt, Epochs: 10,

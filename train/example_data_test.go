@@ -62,7 +62,7 @@ func ExampleData() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	opt, err := optim.New(optim.Config{}, train.Params(net, obj))
+	opt, err := optim.NewOptimizer(optim.OptimizerConfig{}, train.Params(net, obj))
 	if err != nil {
 		log.Fatal(err)
 	}

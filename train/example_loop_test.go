@@ -69,7 +69,7 @@ func ExampleLoop() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	opt, err := optim.New(optim.Config{Rate: 0.01}, train.Params(net, obj))
+	opt, err := optim.NewOptimizer(optim.OptimizerConfig{Rate: 0.01}, train.Params(net, obj))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func ExampleNetwork() {
 		copy(x.Row(i), []float32{2 * rng.Float32(), float32(i%2) + rng.Float32()/5, 2 * rng.Float32()})
 	}
 	net := newGains(3)
-	pairs := mine.Config{Positives: mine.RandomPositive, Negatives: mine.HardNegative}
+	pairs := mine.MiningConfig{Positives: mine.RandomPositive, Negatives: mine.HardNegative}
 	obj, err := objective.New(objective.Options{Mine: pairs})
 	if err != nil {
 		log.Fatal(err)
@@ -72,7 +72,7 @@ func ExampleNetwork() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	opt, err := optim.New(optim.Config{Rate: 0.01}, train.Params(net, obj))
+	opt, err := optim.NewOptimizer(optim.OptimizerConfig{Rate: 0.01}, train.Params(net, obj))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func small(t testing.TB, epochs int) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt, err := optim.New(optim.Config{Rate: 0.01}, Params(net, obj))
+	opt, err := optim.NewOptimizer(optim.OptimizerConfig{Rate: 0.01}, Params(net, obj))
 	if err != nil {
 		t.Fatal(err)
 	}

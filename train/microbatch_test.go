@@ -51,7 +51,7 @@ func pictureConfig(t *testing.T, n int, frozenNorm bool) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt, err := optim.New(optim.Config{Rate: 0.01}, Params(net, obj))
+	opt, err := optim.NewOptimizer(optim.OptimizerConfig{Rate: 0.01}, Params(net, obj))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func TestDevices(t *testing.T) {
 // TestDevicesTrain: with batch norm fixed, a run on three devices is that on one.
 func TestDevicesTrain(t *testing.T) {
 	p := newProblem()
-	p.optim = optim.Config{Method: optim.AdamW, WeightDecay: 0.1, ClipNorm: 0.5}
+	p.optim = optim.OptimizerConfig{Method: optim.AdamW, WeightDecay: 0.1, ClipNorm: 0.5}
 	opt := nn.Options{Seed: 1, FrozenNorm: true}
 	cpu, _, _ := twins(t, p.spec, opt)
 	_, host, dev := twinsOn(t, open(t, 3), p.spec, opt)

@@ -55,7 +55,7 @@ func TestGoldenCurve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt, err := optim.NewOnDevice(optim.Config{Rate: want.Adam.Lr}, net.Params(), dev)
+	opt, err := optim.NewDeviceOptimizer(optim.OptimizerConfig{Rate: want.Adam.Lr}, net.Params(), dev)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // A Net is the optim.Device of its trained parameters.
-var _ optim.Device = (*Net)(nil)
+var _ optim.OptimizerDevice = (*Net)(nil)
 
 // Holds tells whether the parameter is a trained parameter of the network.
 func (e *Net) Holds(p *nn.Param) bool { return e.moved[p] != nil }
@@ -43,7 +43,7 @@ const (
 )
 
 // momentCount is how many a parameter has.
-func momentCount(c *optim.Config) int {
+func momentCount(c *optim.OptimizerConfig) int {
 	switch {
 	case c.Method != optim.SGD:
 		return 2
@@ -139,7 +139,7 @@ func (e *Net) start(r *replica, count int) error {
 
 // updateGraph is optim.Move. The numbers of the step, of each value the number of its
 // parameter, the values, gradients and moments go in; values and moments come out.
-func updateGraph(c *optim.Config, in []*tensor) []*tensor {
+func updateGraph(c *optim.OptimizerConfig, in []*tensor) []*tensor {
 	step, rule, w, g, state := in[0], graph.InsertAxes(in[1], -1), in[2], in[3], in[4:]
 	number := func(i int) *tensor {
 		return spread(graph.Slice(step, graph.AxisRange(i, i+1)), w)

@@ -14,21 +14,21 @@ import (
 
 // calibrationResult is what kindred calibrate --json prints.
 type calibrationResult struct {
-	File       string             `json:"file,omitempty"`
-	Mode       string             `json:"mode,omitempty"` // open or closed
-	From       string             `json:"from,omitempty"`
-	Closed     *closedResult      `json:"closed,omitempty"`
-	Classes    int                `json:"classes"`
-	Photos     int                `json:"photos"`
-	Copies     int                `json:"copies"`
-	Failed     []string           `json:"failed,omitempty"` // names of failed photos that were left out
-	Distance   rank.Distance      `json:"distance"`
-	Thresholds []decide.Threshold `json:"thresholds"`
-	Refused    []string           `json:"refused,omitempty"`
-	ECE        float64            `json:"ece"`
-	VoteECE    float64            `json:"vote_ece"`
-	Trials     []*decide.Trial    `json:"trials,omitempty"`
-	Drift      *decide.Drift      `json:"drift,omitempty"`
+	File       string               `json:"file,omitempty"`
+	Mode       string               `json:"mode,omitempty"` // open or closed
+	From       string               `json:"from,omitempty"`
+	Closed     *closedResult        `json:"closed,omitempty"`
+	Classes    int                  `json:"classes"`
+	Photos     int                  `json:"photos"`
+	Copies     int                  `json:"copies"`
+	Failed     []string             `json:"failed,omitempty"` // names of failed photos that were left out
+	Distance   rank.Distance        `json:"distance"`
+	Thresholds []decide.Threshold   `json:"thresholds"`
+	Refused    []string             `json:"refused,omitempty"`
+	ECE        float64              `json:"ece"`
+	VoteECE    float64              `json:"vote_ece"`
+	Trials     []*decide.Validation `json:"trials,omitempty"`
+	Drift      *decide.Drift        `json:"drift,omitempty"`
 }
 
 // closedResult describes a closed calibration.
@@ -46,7 +46,7 @@ type closedResult struct {
 }
 
 func newCalibrationResult(c *decide.Calibration, file string) *calibrationResult {
-	res := &calibrationResult{File: file, Mode: lookup.ModeOpen, From: c.From, Classes: c.Classes, Photos: c.Photos,
+	res := &calibrationResult{File: file, Mode: lookup.ModeOpen, From: c.ClassSource, Classes: c.Classes, Photos: c.Photos,
 		Copies: c.Copies, Distance: c.Distance, ECE: c.Reliability.ECE, VoteECE: c.LabelECE(),
 		Thresholds: []decide.Threshold{}}
 	k := c.Closed
@@ -145,12 +145,12 @@ func (a *app) printOpen(c *decide.Calibration, res *calibrationResult) error {
 	}
 	fmt.Fprintf(w, "\nclasses of a gallery, drawn from these\tprobability that admits 5 %% of unknown photos at most\t"+
 		"known photos named\n")
-	for _, e := range c.Expect(decide.DefaultFPIR) {
+	for _, e := range c.ExpectedThresholds(decide.DefaultFPIR) {
 		if e.TrueMatch == 0 {
 			fmt.Fprintf(w, "%d\ttoo few classes\t-\n", e.Classes)
 			continue
 		}
-		fmt.Fprintf(w, "%d\t%.3g\t%.1f %%\n", e.Classes, e.Needed(), 100*e.TrueMatch)
+		fmt.Fprintf(w, "%d\t%.3g\t%.1f %%\n", e.Classes, e.NeededProbability(), 100*e.TrueMatch)
 	}
 	fmt.Fprintf(w, "\nprobability of \"same\"\tis off by %.3f on classes that it was not fitted to (ECE)\n", res.ECE)
 	fmt.Fprintf(w, "probability of a label\tis off by %.3f at most, in galleries of %d classes or fewer\n", res.VoteECE,

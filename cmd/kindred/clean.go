@@ -203,13 +203,13 @@ func (f *cleanFlags) findDefects(ctx context.Context, a *app, r *itemsource.Item
 }
 
 // takeFingerprints returns the fingerprints of the items' pictures.
-func (a *app) takeFingerprints(ctx context.Context, r *itemsource.Items) ([]*clean.Print, error) {
-	out := make([]*clean.Print, len(r.Labels))
+func (a *app) takeFingerprints(ctx context.Context, r *itemsource.Items) ([]*clean.Fingerprint, error) {
+	out := make([]*clean.Fingerprint, len(r.Labels))
 	meter := a.newMeter("pictures", countUnit)
 	defer meter.close()
 	for i := range out {
 		if im, err := r.Picture(i); err == nil { // pictures that cannot be read have been reported
-			out[i] = clean.NewPrint(im)
+			out[i] = clean.NewFingerprint(im)
 		} else if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -117,7 +117,7 @@ func completeList(list ...string) completion {
 
 // metricNames returns the names of all metrics, with some K and a usual rate.
 func metricNames() (names []string) {
-	for _, name := range slices.Concat(eval.Names()) {
+	for _, name := range slices.Concat(eval.MetricNames()) {
 		name = strings.Replace(name, "RATE", "1e-3", 1)
 		if kind, ok := strings.CutSuffix(name, "@K"); ok {
 			names = append(names, kind+"@1", kind+"@5", kind+"@10")

@@ -119,13 +119,13 @@ func TestCalibrationIsCarried(t *testing.T) {
 		var all lookup.Decisions
 		runJSON(t, &all, append([]string{"identify", photo, "--fpir", "0.5"}, gallery...)...)
 		q := all.Queries[0].Identification
-		if q.Query, q.Itself, got.Itself = "", nil, nil; q.Answer != api.AnswerPicture ||
+		if q.Query, q.PhotoIDs, got.PhotoIDs = "", nil, nil; q.Answer != api.AnswerPicture ||
 			q.Label != filepath.Base(filepath.Dir(photo)) || !reflect.DeepEqual(q, got.Identification) {
 			t.Errorf("%v: %+v, the server: %+v", gallery, q, got.Identification)
 		}
 	}
-	found, err := client.SearchPicture(t.Context(), file, api.Search{Least: 0.01})
-	if err != nil || len(found.Neighbours) == 0 || found.Neighbours[0].Same == nil {
+	found, err := client.SearchPicture(t.Context(), file, api.Search{MinProbability: 0.01})
+	if err != nil || len(found.Neighbours) == 0 || found.Neighbours[0].MatchProbability == nil {
 		t.Errorf("%+v: %v", found, err)
 	}
 	stop()

@@ -108,7 +108,7 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 		if err != nil {
 			return err
 		}
-		r, err := diagnose.Run(cmd.Context(), in, diagnose.Options{
+		r, err := diagnose.Diagnose(cmd.Context(), in, diagnose.DiagnosisOptions{
 			Distance: d, Margin: f.margin, Anchors: f.anchors, Seed: a.seed,
 			Progress: func(stage string) { fmt.Fprintf(a.err, "%s: %s\n", escape.Name(arg), stage) },
 		})
@@ -145,7 +145,7 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 type namedDiagnosis struct {
 	Name string `json:"name"`
 	set  string // of a run's samples, or the file
-	*diagnose.Result
+	*diagnose.Diagnosis
 }
 
 // describeInput names what is read for an argument: a set of samples of a run, or a file.
@@ -158,19 +158,19 @@ func (f *diagnoseFlags) describeInput(arg string) string {
 }
 
 // load reads the embeddings of an argument: a file, or a run's folder.
-func (f *diagnoseFlags) load(a *app, arg string) (diagnose.Input, error) {
+func (f *diagnoseFlags) load(a *app, arg string) (diagnose.DiagnosisInput, error) {
 	l, err := f.open(a, arg)
 	if err != nil {
-		return diagnose.Input{}, err
+		return diagnose.DiagnosisInput{}, err
 	}
 	if l, err = l.Coarse(f.label, f.fine); err != nil {
-		return diagnose.Input{}, fmt.Errorf("%s: %w", arg, err)
+		return diagnose.DiagnosisInput{}, fmt.Errorf("%s: %w", arg, err)
 	}
 	if l, _, err = a.keepLabelled(l, arg, f.strict); err != nil {
-		return diagnose.Input{}, err
+		return diagnose.DiagnosisInput{}, err
 	}
 	ids, names := l.NamedLabels()
-	in := diagnose.Input{X: l.X, Labels: ids[0], Names: names[0]}
+	in := diagnose.DiagnosisInput{X: l.X, Labels: ids[0], Names: names[0]}
 	if len(ids) > 1 {
 		in.Fine = ids[1]
 	}
@@ -239,7 +239,7 @@ func (f *diagnoseFlags) writeDiagnoses(named []namedDiagnosis) error {
 			results.NewText(prefix+"diagnosis.md", n.WriteMarkdown),
 			results.NewText(prefix+"classes.csv", n.WriteClassesCSV),
 			results.NewText(prefix+"triplets.csv", n.WriteTripletsCSV))
-		d := diagnosisreport.NewDiagnosis(n.Name, n.Result)
+		d := diagnosisreport.NewDiagnosis(n.Name, n.Diagnosis)
 		d.About = n.set + d.About + "."
 		drawn = append(drawn, d)
 	}

@@ -49,7 +49,7 @@ type evalFlags struct {
 
 func newEval(a *app) *cobra.Command {
 	var f evalFlags
-	rankings, clusterings, pairs, probes := eval.Names()
+	rankings, clusterings, pairs, probes := eval.MetricNames()
 	named := func(names []string) string { return strings.Join(names, " ") }
 	cmd := &cobra.Command{
 		Use:   "eval --embeddings FILE [--labels FILE]",
@@ -161,7 +161,7 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		if queries.Labels, gallery.Labels, cfg.Names, err = q.LabelsWith(g); err != nil {
 			return err
 		}
-		cfg.Self = a.findSelfRows(q, g)
+		cfg.SelfRows = a.findSelfRows(q, g)
 	}
 	if err := f.makeDir(); err != nil {
 		return err
@@ -194,7 +194,7 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	case a.json:
 		return a.printJSON(rep)
 	case f.format == "csv":
-		if rep.Itself > 0 { // the table has no notes
+		if rep.SelfQueries > 0 { // the table has no notes
 			fmt.Fprintln(a.err, rep.Notes[0])
 		}
 		return rep.WriteCSV(a.raw)
@@ -349,9 +349,9 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 		return cfg, err
 	}
 	cfg.Memory = int64(f.scratch) << 20
-	cfg.Seed, cfg.Bootstrap, cfg.Classes, cfg.Worst = a.seed, f.bootstrap, f.perClass, f.worst
+	cfg.Seed, cfg.Bootstrap, cfg.PerClass, cfg.NumWorst = a.seed, f.bootstrap, f.perClass, f.worst
 	cfg.Clustering.Seed = a.seed
-	cfg.Clustering.Batch = f.batch
+	cfg.Clustering.BatchSize = f.batch
 	cfg.Clustering.Restarts = f.restarts
 	cfg.Clustering.Iterations = f.iterations
 	return cfg, nil

@@ -193,7 +193,7 @@ func (f *identifyFlags) identify(ctx context.Context, photos []string) error {
 	res.LeftOut = set.LeftOut
 	if f.to.dir != "" {
 		s := identifySheet{f: f, Identifier: by, queries: set, res: res}
-		if s.same, err = says.Among(*by.Basis.Known, f.opt.Strangers); err != nil {
+		if s.same, err = says.GalleryRates(*by.Basis.Known, f.opt.Strangers); err != nil {
 			return err
 		}
 		if res.Files, err = s.write(ctx, a); err != nil {
@@ -250,11 +250,11 @@ func (a *app) printIdentified(res *lookup.Decisions) error {
 	for _, q := range res.Queries {
 		if q.Answer == api.AnswerPicture {
 			fmt.Fprintf(w, "%s\tthis very picture: %s\n\tthe other items:", q.Query,
-				lookup.FormatSelf(q.Itself, q.ItselfLabels))
+				lookup.FormatSelf(q.PhotoIDs, q.PhotoLabels))
 		} else {
 			fmt.Fprint(w, q.Query)
 		}
-		v := q.Voted()
+		v := q.EvaluatedVote()
 		said := fmt.Sprintf("%s\t%.1f %%", v.Label, 100*v.Probability)
 		if v.Unknown {
 			said = fmt.Sprintf("unknown\t(%s: %.1f %%)", v.Label, 100*v.Probability)

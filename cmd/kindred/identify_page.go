@@ -35,7 +35,7 @@ type identifySheet struct {
 	*lookup.Identifier
 	queries *lookup.Set
 	res     *lookup.Decisions
-	same    *decide.Among
+	same    *decide.GalleryRates
 	// query and item show the pictures of both sides.
 	query, item func(p lookup.Picture) (report.Picture, error)
 }
@@ -51,7 +51,7 @@ func (s *identifySheet) write(ctx context.Context, a *app) ([]string, error) {
 	for _, q := range rows {
 		photos += len(q.Of)
 	}
-	shown := int64(min(s.f.neighbours, s.Decider.Voters())) + 1
+	shown := int64(min(s.f.neighbours, s.Decider.NumVoters())) + 1
 	what := fmt.Sprintf("--neighbours %d of %d photos", s.f.neighbours, photos)
 	if err := checkMemory(what, int64(min(photos, photosPerPage)), shown, pictureBytes); err != nil {
 		return nil, err
@@ -100,14 +100,14 @@ func (s *identifySheet) newPage(rows []lookup.Decision, shown int) (report.Page,
 		lead += " The undecided come first."
 	}
 	lead += " Each neighbour has its distance and the probability that it shows the same thing"
-	if s.Decider.Known() {
-		lead += fmt.Sprintf(", and its share of the vote of the nearest %d.", s.Decider.Voters())
+	if s.Decider.IsKnownGallery() {
+		lead += fmt.Sprintf(", and its share of the vote of the nearest %d.", s.Decider.NumVoters())
 	} else {
 		lead += fmt.Sprintf("; %s of all photos are expected to be of no class of the gallery. A class counts by the "+
 			"mean of its items and the nearest of them, and not by their number.", decide.Percent(s.f.opt.Strangers))
 	}
 	page := report.Page{Title: "Who is it, and why", Lead: lead, Footer: s.describeCalibration()}
-	if s.res.Coverage > 0 && !s.Decider.Known() {
+	if s.res.Coverage > 0 && !s.Decider.IsKnownGallery() {
 		page.Footer += fmt.Sprintf(" Sets are computed from the class's own items for %d of %d classes, and from "+
 			"those of the calibration for the others.", s.res.ByClass, s.res.Classes)
 	}
@@ -124,7 +124,7 @@ func (s *identifySheet) newPage(rows []lookup.Decision, shown int) (report.Page,
 // describeCalibration describes what the calibration was learned from.
 func (s *identifySheet) describeCalibration() string {
 	says, file := s.Says, escape.Name(s.File)
-	if !s.Decider.Known() {
+	if !s.Decider.IsKnownGallery() {
 		return fmt.Sprintf("Calibration %s: %d photos of %d classes that training did not see; on such classes the "+
 			"probability of a label is off by %.3f on average, and that of \"the same\" by %.3f (ECE).", file,
 			says.Photos, says.Classes, says.LabelECE(), says.Reliability.ECE)
@@ -132,10 +132,10 @@ func (s *identifySheet) describeCalibration() string {
 	k := says.Closed
 	text := fmt.Sprintf("Calibration %s: %d photos of the %d classes of the run, looked up among %d; the probability "+
 		"of a label is off by %.3f on average (ECE).", file, k.Photos, k.Classes, k.Items, k.Vote.Reliability.ECE)
-	if !s.Decider.Closed() {
+	if !s.Decider.IsClosed() {
 		text += fmt.Sprintf(" Unknown photos are recognised by %d photos of %d classes", k.Gate.Photos, k.Gate.Classes)
-		if says.From != "" {
-			text += " " + says.From
+		if says.ClassSource != "" {
+			text += " " + says.ClassSource
 		}
 		text += "."
 	}
@@ -144,7 +144,7 @@ func (s *identifySheet) describeCalibration() string {
 
 // decisionSection is one decision with its reasons and the neighbours that voted.
 func (s *identifySheet) decisionSection(q *lookup.Decision) (report.Section, error) {
-	vote := q.Voted()
+	vote := q.EvaluatedVote()
 	said := fmt.Sprintf("%s, %s", vote.Label, decide.Percent(vote.Probability))
 	v := report.Verdict{Text: said, Tone: report.Good}
 	if vote.Unknown {
@@ -158,8 +158,8 @@ func (s *identifySheet) decisionSection(q *lookup.Decision) (report.Section, err
 	}
 	if q.Answer == api.AnswerPicture {
 		v.Reasons = append([]string{"It has no vote. The other items say: " + v.Text}, v.Reasons...)
-		said = "this very picture: " + lookup.FormatSelf(q.Itself, q.ItselfLabels)
-		v.Text, v.Tone = "This very picture is in the gallery: "+lookup.FormatSelf(q.Itself, q.ItselfLabels),
+		said = "this very picture: " + lookup.FormatSelf(q.PhotoIDs, q.PhotoLabels)
+		v.Text, v.Tone = "This very picture is in the gallery: "+lookup.FormatSelf(q.PhotoIDs, q.PhotoLabels),
 			report.Good
 	}
 	v.Reasons = append(v.Reasons, s.describeBound(q))
@@ -187,25 +187,25 @@ func (s *identifySheet) decisionSection(q *lookup.Decision) (report.Section, err
 
 // describeBound describes the distance that decides about unknown, and its promise.
 func (s *identifySheet) describeBound(q *lookup.Decision) string {
-	if s.Decider.Closed() {
+	if s.Decider.IsClosed() {
 		return fmt.Sprintf("The nearest item is at %.4g. Every photo gets a label, as the calibration is closed.",
 			q.Nearest)
 	}
-	t, err := s.Decider.Unknown(len(q.Of))
+	t, err := s.Decider.UnknownThreshold(len(q.Of))
 	if err != nil { // without a bound there is no decision
 		return ""
 	}
 	var b strings.Builder
-	if !s.Decider.Known() {
+	if !s.Decider.IsKnownGallery() {
 		fmt.Fprintf(&b, "A label needs %s. At most %.3g %% of unknown photos get that much, in 95 of 100 cases: "+
 			"%.2g %% did in the calibration, and the bound for new classes is %.2g %%. Of photos whose class is in "+
-			"such a gallery, %.3g %% do.", decide.Percent(q.Needed), 100*t.Rate, 100*t.Measured, 100*t.Bound,
+			"such a gallery, %.3g %% do.", decide.Percent(q.NeededProbability), 100*t.Rate, 100*t.Measured, 100*t.Bound,
 			100*t.TrueMatch)
 		if s.Basis.Estimate {
 			b.Reset()
 			fmt.Fprintf(&b, "A label needs %s. About %.3g %% of unknown photos get that much: an estimate, without a "+
 				"bound.",
-				decide.Percent(q.Needed), 100*t.Rate)
+				decide.Percent(q.NeededProbability), 100*t.Rate)
 		}
 		return b.String() + s.describeGroup(q)
 	}
@@ -214,7 +214,7 @@ func (s *identifySheet) describeBound(q *lookup.Decision) string {
 	} else {
 		fmt.Fprintf(&b, "The nearest item is at %.4g", q.Nearest)
 	}
-	if q.Voted().Unknown {
+	if q.EvaluatedVote().Unknown {
 		fmt.Fprintf(&b, ", which is too far for a label: it needs %.4g or less.", q.Within)
 	} else {
 		fmt.Fprintf(&b, "; a label needs %.4g or less.", q.Within)
@@ -260,7 +260,7 @@ func (s *identifySheet) newRow(i int, voters []api.Neighbour, label string) (
 		return row, "", err
 	}
 	row.Item.Name = cmp.Or(row.Item.Name, s.Queries[i].Name)
-	weights := s.Decider.Weights(lookup.VotingNeighbours(voters)) // nil: there is no vote
+	weights := s.Decider.VoteWeights(lookup.VotingNeighbours(voters)) // nil: there is no vote
 	won := 0.0
 	for k := range voters {
 		n := &voters[k]
@@ -274,7 +274,7 @@ func (s *identifySheet) newRow(i int, voters []api.Neighbour, label string) (
 		if err != nil {
 			return row, "", err
 		}
-		same := lookup.FormatProbability(n, s.res.Distance, s.same.Same(n.Distance))
+		same := lookup.FormatProbability(n, s.res.Distance, s.same.MatchProbability(n.Distance))
 		p.Distance = fmt.Sprintf("%.4g; %s", n.Distance, same)
 		if weights != nil {
 			p.Distance += "; vote: " + decide.Percent(weights[k])

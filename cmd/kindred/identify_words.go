@@ -90,7 +90,7 @@ func (f *identifyFlags) identifyByWords(ctx context.Context, photos []string) er
 	}
 	defer s.Close()
 	res := &choicesResult{Queries: []queryChoices{}, Templates: f.choices.templates, LeftOut: s.LeftOut,
-		Together: labels.Together()}
+		Together: labels.SumToOne()}
 	for _, q := range queries {
 		p, err := labels.Probabilities(q.Vector)
 		if err != nil {

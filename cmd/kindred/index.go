@@ -215,8 +215,8 @@ func (a *app) printIndexInfo(i *indexInfo) error {
 	fmt.Fprintf(w, "items\t%d\n", i.Items)
 	fmt.Fprintf(w, "vectors\tof %d numbers, by %v distance\n", i.Dim, i.Distance)
 	fmt.Fprintf(w, "network\t%s\n", cmp.Or(i.Network.Name, "unknown"))
-	if i.Network.Words != "" {
-		fmt.Fprintf(w, "words\t%s\n", i.Network.Words)
+	if i.Network.TextTower != "" {
+		fmt.Fprintf(w, "words\t%s\n", i.Network.TextTower)
 	}
 	if i.Network.Preparation != "" {
 		fmt.Fprintf(w, "pictures\t%s\n", i.Network.Preparation)
@@ -225,10 +225,10 @@ func (a *app) printIndexInfo(i *indexInfo) error {
 		fmt.Fprintf(w, "column %s\t%v\n", c.Name, c.Kind)
 	}
 	if l := i.Lists; l != nil {
-		fmt.Fprintf(w, "lists\t%d; a search reads %d of them\n", l.Lists, l.Probes)
-		fmt.Fprintf(w, "recall@10\t%.3f for %d items held out from making the lists", l.Recall, l.Queries)
-		if l.RecallUnlike > 0 {
-			fmt.Fprintf(w, ", %.3f for queries unlike the items", l.RecallUnlike)
+		fmt.Fprintf(w, "lists\t%d; a search reads %d of them\n", l.NumLists, l.Probes)
+		fmt.Fprintf(w, "recall@10\t%.3f for %d items held out from making the lists", l.Recall, l.NumQueries)
+		if l.RecallOutliers > 0 {
+			fmt.Fprintf(w, ", %.3f for queries unlike the items", l.RecallOutliers)
 		}
 		fmt.Fprintln(w)
 	}
@@ -258,10 +258,10 @@ exact only with --exact. Other programs can search meanwhile.`,
 		Args: exactArgs("index"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case opt.Lists < 0 || exact && opt.Lists > 0:
-				return usagef("--lists %d: want at least 1, and no --no-lists", opt.Lists)
+			case opt.NumLists < 0 || exact && opt.NumLists > 0:
+				return usagef("--lists %d: want at least 1, and no --no-lists", opt.NumLists)
 			case exact:
-				opt.Lists = -1
+				opt.NumLists = -1
 			}
 			if err := checkBetween("recall", opt.Recall, 0, 1); err != nil {
 				return err
@@ -270,7 +270,7 @@ exact only with --exact. Other programs can search meanwhile.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.IntVar(&opt.Lists, "lists", 0, "number of lists; a good choice is about the square root of the number of "+
+	fs.IntVar(&opt.NumLists, "lists", 0, "number of lists; a good choice is about the square root of the number of "+
 		"items; 0: keep the number")
 	fs.BoolVar(&exact, "no-lists", false, "remove the lists: searches are then always exact")
 	fs.Float64Var(&opt.Recall, "recall", 0.95, "share of the true 10 nearest items that a search in lists must find")
@@ -314,12 +314,12 @@ rebuilds what it can, and removes what is lost.`,
 	return cmd
 }
 
-func (a *app) printCheck(dir string, res *index.Checked, repair bool) error {
+func (a *app) printCheck(dir string, res *index.CheckResult, repair bool) error {
 	bad := len(res.Problems) > 0
 	if a.json {
 		if err := a.printJSON(struct {
 			Index string `json:"index"`
-			*index.Checked
+			*index.CheckResult
 		}{dir, res}); err != nil {
 			return err
 		}

@@ -93,7 +93,7 @@ func (a *app) push(ctx context.Context, dir string, f *pushFlags) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := store.FitClasses(&it, there.Columns); err != nil {
+		if err := store.ConvertClasses(&it, there.Columns); err != nil {
 			return err
 		}
 		if batch = append(batch, it); len(batch) == f.batch {

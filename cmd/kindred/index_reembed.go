@@ -154,7 +154,7 @@ const oldCalibrationFile = "calibration.old.json"
 func (a *app) recalibrate(dir string, f *reembedFlags, m *run.Model, by rank.Distance, n index.Network) (bool, error) {
 	file, source := calibrations.Path(dir, true), n.Network
 	have, missing := decide.Load(file)
-	if missing == nil && have.Fits(source, by.String(), m.Net.Spec().OutDim()) == nil {
+	if missing == nil && have.CheckNetwork(source, by.String(), m.Net.Spec().OutDim()) == nil {
 		return true, nil
 	}
 	of, err := calibrations.FromNetwork(m, f.run, f.network)

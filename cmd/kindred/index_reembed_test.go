@@ -68,12 +68,12 @@ func TestIndexReembed(t *testing.T) {
 	}
 	checkReembedded(t, ix, dir, other, before)
 	var info indexInfo
-	if kindredJSON(t, &info, "index", "info", ix); info.Dim != 12 || info.Lists == nil || info.Lists.Lists != 2 {
+	if kindredJSON(t, &info, "index", "info", ix); info.Dim != 12 || info.Lists == nil || info.Lists.NumLists != 2 {
 		t.Errorf("%+v", info.Info)
 	}
 	var found lookup.Results
 	kindredJSON(t, &found, "index", "search", ix, filepath.Join(dir, "c0", "1.png"))
-	if q := found.Queries[0]; len(q.Itself) != 1 || len(q.Neighbours) != 10 {
+	if q := found.Queries[0]; len(q.QueryIDs) != 1 || len(q.Neighbours) != 10 {
 		t.Errorf("%+v", q)
 	}
 	writeBytes(t, filepath.Join(dir, "c0", "new.png"), newNoisePicture(t, 3))

@@ -422,13 +422,13 @@ func TestIndexSearchReplaced(t *testing.T) {
 	writeBytes(t, photo, newNoisePicture(t, 2))
 	kindredJSON(t, &found, "index", "search", ix, photo, "--neighbours", "20")
 	q := found.Queries[0]
-	if len(q.Neighbours) != 18 || !slices.Equal(q.Older, []string{"c0/1.png"}) || q.Itself != nil {
+	if len(q.Neighbours) != 18 || !slices.Equal(q.OutdatedIDs, []string{"c0/1.png"}) || q.QueryIDs != nil {
 		t.Errorf("%+v", q)
 	}
 	// Among the photos themselves, embedded now, it is itself.
 	var among lookup.Results
 	kindredJSON(t, &among, "search", photo, "--run", runDir, "--in", dir)
-	if q := among.Queries[0]; len(q.Itself) != 1 {
+	if q := among.Queries[0]; len(q.QueryIDs) != 1 {
 		t.Errorf("%+v", q)
 	}
 }

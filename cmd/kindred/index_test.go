@@ -63,7 +63,7 @@ func TestIndexOfPhotos(t *testing.T) {
 	var got lookup.Results
 	kindredJSON(t, &got, "index", "search", ix, one, "--neighbours", "5")
 	q := got.Queries[0]
-	if len(q.Neighbours) != 5 || len(q.Itself) != 1 || q.Itself[0] != "c0/1.png" || !q.Exact {
+	if len(q.Neighbours) != 5 || len(q.QueryIDs) != 1 || q.QueryIDs[0] != "c0/1.png" || !q.Exact {
 		t.Fatalf("%+v", q)
 	}
 	for i, n := range want.Queries[0].Neighbours {
@@ -131,7 +131,7 @@ func TestIndexOfEmbeddings(t *testing.T) {
 	var got lookup.Results
 	kindredJSON(t, &got, "index", "search", ix, "--vector", e, "--neighbours", "2")
 	if len(got.Queries) != 3 || got.Queries[0].Neighbours[0].ID != "b" || got.Queries[0].Neighbours[0].Distance != 1 ||
-		got.Queries[0].Itself[0] != "a" {
+		got.Queries[0].QueryIDs[0] != "a" {
 		t.Errorf("%+v", got)
 	}
 	for _, c := range []struct {

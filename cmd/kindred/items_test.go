@@ -76,7 +76,7 @@ func countLabel(t *testing.T, ix, label string) int {
 	}
 	defer x.Close()
 	n := 0
-	for it, err := range x.Bare() {
+	for it, err := range x.AllWithoutVectors() {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,8 +51,8 @@ knows all labels of a sample.
 --ids names the sample that each row was made from, such as the picture of two
 crops. Rows with the same id do not form a pair, neither positive nor negative.
 Without --ids every row is a different sample.`,
-			strings.Join(objective.LossNames(), ", "), strings.Join(mine.PositiveNames(), ", "),
-			strings.Join(mine.NegativeNames(), ", "), strings.Join(miningOptions(), ", ")),
+			strings.Join(objective.LossNames(), ", "), strings.Join(mine.PositivePolicyNames(), ", "),
+			strings.Join(mine.NegativePolicyNames(), ", "), strings.Join(miningOptions(), ", ")),
 		Example: `  kindred loss --embeddings E.npy --labels Y.npy --loss triplet --positives easy --negatives semihard --set margin=0.1
   kindred loss --embeddings E.npy --labels Y.npy --loss multisimilarity --grad G.npy --json
   kindred loss --embeddings E.npy --labels Y.npy --loss proxynca --proxies P.npy`,
@@ -66,9 +66,9 @@ Without --ids every row is a different sample.`,
 		"identities of the rows (.npy of integers, .csv of one column); default: all different", completeFiles)
 	fs.text(&f.Loss, "loss", "triplet", "the loss", completeWords(objective.LossNames()...))
 	fs.text(&f.Positives, "positives", "", "which positives count; default: the loss's own choice",
-		completeWords(mine.PositiveNames()...))
+		completeWords(mine.PositivePolicyNames()...))
 	fs.text(&f.Negatives, "negatives", "", "which negatives count; default: the loss's own choice",
-		completeWords(mine.NegativeNames()...))
+		completeWords(mine.NegativePolicyNames()...))
 	fs.repeated(&f.Set, "set", "an option, key=value; may be repeated", completeLossOption)
 	fs.text(&f.triplets, "triplets", "",
 		"triplets to use instead of mining (.npy, n x 3: anchor, positive, negative)", completeFiles)

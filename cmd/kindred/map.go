@@ -120,7 +120,7 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 	}
 	bar := a.newMeter("t-SNE", countUnit)
 	placed, err := maps.Project(ctx, set.X, f.method,
-		projection.Sampled{Rows: f.sample, TSNE: projection.TSNE{Perplexity: f.perplexity, Iterations: f.iterations,
+		projection.SampledTSNE{Rows: f.sample, TSNE: projection.TSNE{Perplexity: f.perplexity, Iterations: f.iterations,
 			Seed: a.seed, Progress: bar.showCount}})
 	bar.close()
 	if err != nil {

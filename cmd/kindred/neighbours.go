@@ -59,7 +59,7 @@ func rankedItem(g *lookup.Table, q retrieval.Ranked) queryItems {
 		j := int(row)
 		out.Neighbours = append(out.Neighbours, foundItem{Path: g.Table.RowName(j), Row: g.Table.Row(j),
 			Label:    g.Label(j),
-			Distance: g.Distance.From(q.Value[k]), Right: g.Label(j) == out.Label})
+			Distance: g.Distance.FromValue(q.Value[k]), Right: g.Label(j) == out.Label})
 	}
 	return out
 }

@@ -285,7 +285,7 @@ func (f *searchFlags) search(cmd *cobra.Command, args []string) error {
 	}
 	f.noteOlder(answers, in.Name)
 	res := lookup.Results{Head: in.AnswerHead(), Queries: answers, LeftOut: photos.LeftOut}
-	res.Calibration, res.Least = file, f.opt.Least
+	res.Calibration, res.MinProbability = file, f.opt.Least
 	if t, ok := g.(*lookup.Table); ok {
 		res.GalleryLeftOut = t.LeftOut
 		f.noteForeign(t, queries, answers)
@@ -361,11 +361,11 @@ func (f *searchFlags) noteOlder(answers []api.Answer, name string) {
 		way = fmt.Sprintf(": '%s' updates it", escape.Command("kindred", "index", "sync", "PHOTOS", "--index", name))
 	}
 	for _, q := range answers {
-		if n := len(q.Older); n > 0 {
+		if n := len(q.OutdatedIDs); n > 0 {
 			fmt.Fprintf(f.lookup.a.err,
 				"%s: the index has an older content of this file, which is not left out, under "+
 					"%s%s\n",
-				escape.Name(q.Query), lookup.FormatFirstNames(q.Older), way)
+				escape.Name(q.Query), lookup.FormatFirstNames(q.OutdatedIDs), way)
 		}
 	}
 }

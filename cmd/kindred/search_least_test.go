@@ -33,8 +33,8 @@ func TestSearchLeast(t *testing.T) {
 		}
 		return got
 	}
-	if n := ask().Queries[0].Neighbours[0]; n.Same != nil {
-		t.Errorf("a probability without a calibration: %v", *n.Same)
+	if n := ask().Queries[0].Neighbours[0]; n.MatchProbability != nil {
+		t.Errorf("a probability without a calibration: %v", *n.MatchProbability)
 	}
 	code, _, stderr := runArgs(t, "index", "search", ix, "--vector", photos, "--least", "0.9")
 	if code == exitOK || !strings.Contains(stderr, "kindred calibrate "+ix) {
@@ -48,17 +48,17 @@ func TestSearchLeast(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, cut := ask(), ask("--least", "0.9")
-	if all.Calibration == "" || cut.Least != 0.9 || len(all.Queries) != 8 {
+	if all.Calibration == "" || cut.MinProbability != 0.9 || len(all.Queries) != 8 {
 		t.Fatalf("%+v", all)
 	}
 	total := 0
 	for i, q := range all.Queries {
 		kept := 0
 		for _, n := range q.Neighbours {
-			if want := c.Same(n.Distance, 0.5/40); math.Abs(*n.Same-want) > 1e-12 {
-				t.Fatalf("at %g the probability is %g, want %g", n.Distance, *n.Same, want)
+			if want := c.MatchProbability(n.Distance, 0.5/40); math.Abs(*n.MatchProbability-want) > 1e-12 {
+				t.Fatalf("at %g the probability is %g, want %g", n.Distance, *n.MatchProbability, want)
 			}
-			if *n.Same >= 0.9 {
+			if *n.MatchProbability >= 0.9 {
 				kept++
 			}
 		}
@@ -70,7 +70,7 @@ func TestSearchLeast(t *testing.T) {
 	if total == 0 || total > 8*12 {
 		t.Errorf("%d of 160 neighbours are kept", total)
 	}
-	if p := *ask("--strangers", "0.99").Queries[0].Neighbours[0].Same; p >= *all.Queries[0].Neighbours[0].Same {
+	if p := *ask("--strangers", "0.99").Queries[0].Neighbours[0].MatchProbability; p >= *all.Queries[0].Neighbours[0].MatchProbability {
 		t.Errorf("among strangers the nearest is as likely: %g", p)
 	}
 	code, out, stderr := runArgs(t, "index", "search", ix, "--vector", photos, "--least", "1")

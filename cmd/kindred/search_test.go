@@ -60,9 +60,9 @@ func TestSearch(t *testing.T) {
 		t.Fatalf("%+v", res)
 	}
 	for _, q := range res.Queries {
-		if len(q.Neighbours) != 10 || len(q.Itself) != 1 || filepath.ToSlash(q.Itself[0]) != q.Query ||
-			slices.Contains(neighbourPaths(q), q.Itself[0]) {
-			t.Errorf("%s is %v, its neighbours %v", q.Query, q.Itself, neighbourPaths(q))
+		if len(q.Neighbours) != 10 || len(q.QueryIDs) != 1 || filepath.ToSlash(q.QueryIDs[0]) != q.Query ||
+			slices.Contains(neighbourPaths(q), q.QueryIDs[0]) {
+			t.Errorf("%s is %v, its neighbours %v", q.Query, q.QueryIDs, neighbourPaths(q))
 		}
 		last := 0.0
 		for _, n := range q.Neighbours {
@@ -205,11 +205,11 @@ func TestSearchInAFlatFolder(t *testing.T) {
 	res, stderr := searchFor(t, broken, copied, "none.jpg", filepath.Join(dir, "c2", "5.png"), "--run", run, "--in",
 		flat)
 	if len(res.Queries) != 2 || res.Items != 4 || len(res.Queries[0].Neighbours) != 3 ||
-		len(res.Queries[1].Neighbours) != 4 || res.Queries[1].Itself != nil {
+		len(res.Queries[1].Neighbours) != 4 || res.Queries[1].QueryIDs != nil {
 		t.Fatalf("%+v", res)
 	}
-	if want := []string{filepath.Join(flat, "c0-1.png")}; !slices.Equal(res.Queries[0].Itself, want) {
-		t.Errorf("the copy is %v", res.Queries[0].Itself)
+	if want := []string{filepath.Join(flat, "c0-1.png")}; !slices.Equal(res.Queries[0].QueryIDs, want) {
+		t.Errorf("the copy is %v", res.Queries[0].QueryIDs)
 	}
 	for _, n := range res.Queries[1].Neighbours {
 		if n.Label != "" || filepath.Dir(n.Path) != flat {
@@ -264,7 +264,7 @@ func TestSearchInEmbeddings(t *testing.T) {
 		first := want.Queries[0].Neighbours[0]
 		if q := bare.Queries[0]; len(q.Neighbours) != 10 || q.Neighbours[0].Label != first.Label ||
 			!strings.HasSuffix(filepath.ToSlash(first.Path), q.Neighbours[0].Path) ||
-			!slices.Equal(q.Itself, []string{"c0/1.png"}) {
+			!slices.Equal(q.QueryIDs, []string{"c0/1.png"}) {
 			t.Errorf("%s without photos: %+v", name, q)
 		}
 	}

@@ -195,14 +195,14 @@ func TestSearchByWords(t *testing.T) {
 	others, _ := orderByCosine(t, ix, sum)
 	others = slices.DeleteFunc(others, func(id string) bool { return id == "c1/2.png" }) // the photo itself
 	if got := neighbourIDs(res, 2); !slices.Equal(got, others[:5]) ||
-		!slices.Equal(res.Queries[2].Itself, []string{"c1/2.png"}) {
-		t.Errorf("a sum: %v, want %v; itself %v", got, others[:5], res.Queries[2].Itself)
+		!slices.Equal(res.Queries[2].QueryIDs, []string{"c1/2.png"}) {
+		t.Errorf("a sum: %v, want %v; itself %v", got, others[:5], res.Queries[2].QueryIDs)
 	}
 	table, _ := searchFor(t, photo, "+", "with laces", "-", "a red boot", "--network", net, "--in", photos, "--words",
 		towerDir, "--neighbours", "17")
 	if got := neighbourPaths(table.Queries[0]); len(got) != 17 || slices.Contains(got, photo) ||
-		!slices.Equal(table.Queries[0].Itself, []string{photo}) {
-		t.Errorf("a sum among photos: %v, itself %v", got, table.Queries[0].Itself)
+		!slices.Equal(table.Queries[0].QueryIDs, []string{photo}) {
+		t.Errorf("a sum among photos: %v, itself %v", got, table.Queries[0].QueryIDs)
 	}
 
 	// The same without an index.

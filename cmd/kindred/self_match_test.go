@@ -76,12 +76,12 @@ func TestItselfIsKnown(t *testing.T) {
 				if gallery[0] == "--embeddings" {
 					want = fmt.Sprintf("photos/%d.jpg", some[k])
 				}
-				if label := fmt.Sprint("thing ", 100+some[k]/8); !slices.Equal(q.Itself, []string{want}) ||
+				if label := fmt.Sprint("thing ", 100+some[k]/8); !slices.Equal(q.PhotoIDs, []string{want}) ||
 					q.Nearest == 0 || q.Answer != api.AnswerPicture || q.Unknown || q.Label != label ||
 					q.Others == nil || q.Probability != 1 {
 					t.Errorf("%s, query %d, want %q, %q: %+v", what, k, want, label, q)
 				}
-				res.Queries[k].Query, res.Queries[k].Itself = "", nil
+				res.Queries[k].Query, res.Queries[k].PhotoIDs = "", nil
 			}
 			answers[what] = res.Queries
 			code, stdout, stderr = runArgs(t, args...)
@@ -111,7 +111,7 @@ func itselfTogether(t *testing.T, at func(name string) string) {
 		if err := json.Unmarshal([]byte(stdout), &res); code != exitOK || err != nil || len(res.Queries) != 1 {
 			t.Fatal(stderr, err)
 		}
-		if q := res.Queries[0]; len(q.Itself) != 6 || q.Label != "thing 101" ||
+		if q := res.Queries[0]; len(q.PhotoIDs) != 6 || q.Label != "thing 101" ||
 			q.Others.Label != "thing 101" || q.Answer != api.AnswerPicture {
 			t.Errorf("%s: %+v", gallery[0], q)
 		}

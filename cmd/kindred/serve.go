@@ -157,7 +157,7 @@ func (f *serveFlags) add(fs flags) {
 	fs.IntVar(&l.Burst, "burst", 0, "burst of requests allowed above --rate (default twice the rate)")
 	fs.IntVar(&l.Concurrent, "concurrent", l.Concurrent, "most requests processed at once; others wait")
 	fs.IntVar(&l.Connections, "connections", l.Connections, "most connections open at once")
-	fs.IntVar(&l.PerSender, "connections-per-address", 0, "most of --connections that one address keeps when others "+
+	fs.IntVar(&l.ConnectionsPerSender, "connections-per-address", 0, "most of --connections that one address keeps when others "+
 		"need them (default a quarter)")
 	fs.list(&f.proxies, "trusted-proxy", nil, "address or network of a proxy whose X-Forwarded-For is trusted "+
 		"to name the client, or loopback; may be repeated", completeList("loopback"))
@@ -270,7 +270,7 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 	}
 	var secure *tls.Config
 	if f.cert != "" {
-		if secure, err = serve.TLS(f.cert, f.key, log); err != nil {
+		if secure, err = serve.LoadTLS(f.cert, f.key, log); err != nil {
 			return err
 		}
 	}
@@ -353,7 +353,7 @@ func (f *serveFlags) trustedProxies(a *net.TCPAddr) (serve.Proxies, error) {
 		return nil, usagef("--trusted-proxy: %v", err)
 	}
 	for i := range all {
-		if a.IP.IsLoopback() && !all[i:i+1].Loopback() {
+		if a.IP.IsLoopback() && !all[i:i+1].HasLoopback() {
 			return nil, usagef("--trusted-proxy %s: only this machine can connect to --listen %s; give loopback for a "+
 				"proxy on this machine, or listen on an address that the other machine can reach", all[i], f.listen)
 		}
@@ -421,7 +421,7 @@ func (f *serveFlags) setNetwork(ctx context.Context, c *serve.Collection, source
 	c.Folders, c.Label = f.pictures, f.label
 	m, err := source.Model()
 	if m != nil {
-		c.Embedder = serve.Network(m)
+		c.Embedder = serve.NetworkEmbedder(m)
 	}
 	if err != nil {
 		return err
@@ -430,10 +430,10 @@ func (f *serveFlags) setNetwork(ctx context.Context, c *serve.Collection, source
 	if err != nil {
 		return err
 	}
-	c.UnitLength = m != nil && lookup.IsUnitLength(m.Net.Spec())
+	c.HasUnitLength = m != nil && lookup.IsUnitLength(m.Net.Spec())
 	tower, why, err := source.OpenIndexTower(in.Distance)
-	if c.NoWords = why; tower != nil {
-		c.Words = tower
+	if c.NoTextReason = why; tower != nil {
+		c.TextEmbedder = tower
 	}
 	if err != nil {
 		log.Warn("no words", "collection", c.Name, "error", err)
@@ -513,7 +513,7 @@ reloads the file.`,
 			if name == "" || file == "" {
 				return usagef("missing --name or --file")
 			}
-			right, err := serve.ParseRight(may)
+			right, err := serve.ParsePermission(may)
 			if err != nil {
 				return usageError(err)
 			}

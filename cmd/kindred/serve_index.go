@@ -26,8 +26,8 @@ type servedIndex struct {
 	dir       string
 	log       *slog.Logger
 	x         *index.Index
-	following *serve.Following // nil unless it follows a folder
-	removals  *mirror.Removals // the decisions about its missing photos; nil unless it follows a folder
+	following *serve.FolderSync // nil unless it follows a folder
+	removals  *mirror.Removals  // the decisions about its missing photos; nil unless it follows a folder
 	unfollow  func()
 }
 
@@ -50,7 +50,7 @@ func (f *serveFlags) openIndex(a *app, dir string, log *slog.Logger) (*servedInd
 			return nil, errors.Join(err, x.Close())
 		}
 		h.removals = removals
-		h.following = serve.NewFollowing(f.sync, photos.place(), func(p *serve.PendingRemovals, remove bool) error {
+		h.following = serve.NewFolderSync(f.sync, photos.place(), func(p *serve.PendingRemovals, remove bool) error {
 			return removals.Decide((*mirror.Pending)(p), remove)
 		})
 	}
@@ -61,7 +61,7 @@ func (h *servedIndex) close() error { return h.x.Close() }
 
 // collection returns an open index as a collection, with its network.
 func (h *servedIndex) collection(ctx context.Context, x *index.Index) (c serve.Collection, err error) {
-	c = serve.Collection{Name: serve.NameOf(h.dir), Store: x.Store(h.f.readOnly), Following: h.following}
+	c = serve.Collection{Name: serve.CollectionName(h.dir), Store: x.Store(h.f.readOnly), FolderSync: h.following}
 	if !h.f.readOnly {
 		if c.Uploads, err = filepath.Abs(cmp.Or(h.f.uploads, filepath.Join(h.dir, "uploads"))); err != nil {
 			return c, err
@@ -118,7 +118,7 @@ func (h *servedIndex) follow(ctx context.Context) {
 
 // handOver lets another process have the index for a while. Searches go on with the old contents, and changes wait.
 func (h *servedIndex) handOver(ctx context.Context, s *serve.Server) {
-	defer s.Pause(serve.NameOf(h.dir))()
+	defer s.Pause(serve.CollectionName(h.dir))()
 	h.unfollow()
 	if err := h.x.Yield(); err != nil {
 		h.log.Error("the log of the index", "index", h.dir, "error", err) // what was acknowledged is on the disk
@@ -168,7 +168,7 @@ func (h *servedIndex) reopen(ctx context.Context, s *serve.Server) error {
 	}
 	was, is := h.x.Info().Network, x.Info().Network
 	c, err := h.collection(ctx, x)
-	var unfit *serve.UnfitError
+	var unfit *serve.CalibrationMismatchError
 	if errors.As(err, &unfit) { // it is of the old network
 		h.log.Warn("the calibration is not used", "index", h.dir, "why", unfit.Error(),
 			"next", escape.Command("kindred", "calibrate", h.dir))

@@ -20,12 +20,12 @@ import (
 // more than a share most of the items wait for a decision. It logs changes and errors. stop waits until it
 // has ended; the index must not be closed before.
 func (a *app) startFollowing(ctx context.Context, x *index.Index, dir string, every time.Duration, most float64,
-	state *serve.Following, removals *mirror.Removals, log *slog.Logger) (stop func()) {
-	f := &syncFlags{index: x.Dir(), every: every, progress: state.Embedding, removals: removals, most: most,
+	state *serve.FolderSync, removals *mirror.Removals, log *slog.Logger) (stop func()) {
+	f := &syncFlags{index: x.Dir(), every: every, progress: state.ReportEmbedding, removals: removals, most: most,
 		yes: true}
 	f.photos.data = dir
 	log = log.With("folder", dir)
-	opt := watch.Options{Every: every, Except: x.Dir(), Now: state.Requested(), OnChange: func(err error) {
+	opt := watch.Options{Every: every, Except: x.Dir(), Now: state.CompareRequests(), OnChange: func(err error) {
 		log.Warn("the folder is compared at intervals", "every", every, "why", err.Error())
 	}}
 	ctx, cancel := context.WithCancel(ctx)
@@ -36,9 +36,9 @@ func (a *app) startFollowing(ctx context.Context, x *index.Index, dir string, ev
 			switch {
 			case err == nil:
 				f.said = ""
-				state.Compared(result)
+				state.ReportCompared(result)
 			case ctx.Err() == nil:
-				state.Failed(err)
+				state.ReportFailed(err)
 				if f.said != err.Error() {
 					f.said = err.Error()
 					log.Error("the index does not follow the folder", "why", f.said)
@@ -55,7 +55,7 @@ func (a *app) startFollowing(ctx context.Context, x *index.Index, dir string, ev
 
 // compareLogged compares once, logs the result and returns it.
 func (f *syncFlags) compareLogged(ctx context.Context, a *app, x *index.Index, log *slog.Logger) (
-	out serve.Comparison, err error) {
+	out serve.SyncResult, err error) {
 	set, p, err := f.compare(ctx, a, x)
 	if err != nil {
 		return out, err
@@ -70,7 +70,7 @@ func (f *syncFlags) compareLogged(ctx context.Context, a *app, x *index.Index, l
 	if err != nil {
 		return out, err
 	}
-	out = serve.Comparison{Changes: map[string]int{}, Pending: (*serve.PendingRemovals)(res.done.Waits), Kept: res.done.Stay,
+	out = serve.SyncResult{Changes: map[string]int{}, Pending: (*serve.PendingRemovals)(res.done.Waits), Kept: res.done.Stay,
 		LeftOut: slices.DeleteFunc(res.done.Unreadable, func(l data.LeftOut) bool { return l.Used })}
 	changed := 0
 	for _, k := range []changes.Kind{changes.Added, changes.Changed, changes.Moved, changes.Relabelled,
@@ -101,7 +101,7 @@ func (f *syncFlags) compareLogged(ctx context.Context, a *app, x *index.Index, l
 }
 
 // logChanges logs once what waits for a decision, and which files are left out.
-func (f *syncFlags) logChanges(log *slog.Logger, out *serve.Comparison) {
+func (f *syncFlags) logChanges(log *slog.Logger, out *serve.SyncResult) {
 	waits := ""
 	if p := out.Pending; p != nil {
 		waits = p.ID

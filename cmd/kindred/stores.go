@@ -77,7 +77,7 @@ type remoteStore struct {
 }
 
 func newRemote(s closableStore, name string) *remoteStore {
-	return &remoteStore{store.Patient(s, retryTime), s, name}
+	return &remoteStore{store.WithRetries(s, retryTime), s, name}
 }
 
 // openStore opens the store at an address.
@@ -102,9 +102,9 @@ type storeFlags struct {
 func (f *storeFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.BoolVar(&f.cfg.HNSW, "hnsw", false, "add a graph for approximate search to a new store")
-	fs.IntVar(&f.cfg.Links, "links", 16, "neighbours of an item in the graph (its M)")
-	fs.IntVar(&f.cfg.Build, "build", 64, "candidates examined for each item's neighbours (ef_construction)")
-	fs.BoolVar(&f.cfg.Half, "half", false, "keep vectors of a new store in float16, half the size")
+	fs.IntVar(&f.cfg.MaxNeighbours, "links", 16, "neighbours of an item in the graph (its M)")
+	fs.IntVar(&f.cfg.BuildCandidates, "build", 64, "candidates examined for each item's neighbours (ef_construction)")
+	fs.BoolVar(&f.cfg.Float16, "half", false, "keep vectors of a new store in float16, half the size")
 }
 
 // rules returns when the flags apply, to a store or to an index.

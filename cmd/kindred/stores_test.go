@@ -66,7 +66,7 @@ func TestStoreCommands(t *testing.T) {
 		}
 		text := fmt.Sprint(got.Items)
 		for _, q := range got.Queries {
-			text += fmt.Sprint("; ", q.Itself)
+			text += fmt.Sprint("; ", q.QueryIDs)
 			for _, n := range q.Neighbours {
 				text += fmt.Sprintf(" %s %s %.3f", n.ID, n.Label, n.Distance)
 			}

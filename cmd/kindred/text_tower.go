@@ -42,7 +42,7 @@ func (a *app) recordTower(dir string, m *run.Model, network string, to *index.Ne
 	if !named {
 		dir = networkFolder(network)
 	}
-	if dir == "" || !named && !towers.Is(dir) {
+	if dir == "" || !named && !towers.IsTower(dir) {
 		return nil
 	}
 	_, err := provenance.OpenTower(m, network, dir)

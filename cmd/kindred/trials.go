@@ -15,8 +15,8 @@ import (
 
 // newValidation answers --trials and --check of the calibration of arg.
 func (f *calibrateFlags) newValidation(ctx context.Context, a *app, arg string, opt decide.Options) (
-	decide.Ask, error) {
-	ask := decide.Ask{FMR: f.fmr, FPIR: []float64{0.05}, Galleries: []int{20, 200, 658}, Coverage: []float64{0.9, 0.95}}
+	decide.ValidationOptions, error) {
+	ask := decide.ValidationOptions{FMR: f.fmr, FPIR: []float64{0.05}, Galleries: []int{20, 200, 658}, Coverage: []float64{0.9, 0.95}}
 	if f.seen == "" {
 		return ask, nil
 	}
@@ -50,7 +50,7 @@ func (a *app) validateCalibration(ctx context.Context, f *calibrateFlags, s *cal
 	res := &calibrationResult{Distance: s.Distance, Thresholds: []decide.Threshold{}}
 	for i := range f.trials {
 		opt.Seed = a.seed + uint64(i)
-		t, err := decide.Try(ctx, s.New.X, s.New.Labels, ask, opt)
+		t, err := decide.Validate(ctx, s.New.X, s.New.Labels, ask, opt)
 		if err != nil {
 			return err
 		}
@@ -104,11 +104,11 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of calibr
 	if err != nil {
 		return err
 	}
-	trial, err := c.Measure(ctx, t.X, t.Labels()[0], ask)
+	trial, err := c.Validate(ctx, t.X, t.Labels()[0], ask)
 	if err != nil {
 		return err
 	}
-	res.Trials = []*decide.Trial{trial}
+	res.Trials = []*decide.Validation{trial}
 	return a.printResult(res, func() error { return validations.Write(a.out, res.Trials) })
 }
 
@@ -142,7 +142,7 @@ func (f *calibrateFlags) fits(a *app, c *decide.Calibration, file string, t *emb
 			return err
 		}
 	}
-	if err := c.Fits(source, "", dim); err != nil {
+	if err := c.CheckNetwork(source, "", dim); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	return nil

@@ -102,8 +102,8 @@ func TestNamesAreComplete(t *testing.T) {
 		}
 	}
 	want("loss.name", objective.LossNames())
-	want("mine.positives", mine.PositiveNames())
-	want("mine.negatives", mine.NegativeNames())
+	want("mine.positives", mine.PositivePolicyNames())
+	want("mine.negatives", mine.NegativePolicyNames())
 }
 
 // TestNamesThatDoNotExist checks that nameError finds names that do not exist.

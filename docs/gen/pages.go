@@ -73,8 +73,8 @@ func policyPage(policies *source) ([]byte, error) {
 		names     []string
 		notes     map[string]note
 	}{
-		{"positive", "Positive", mine.PositiveNames(), positiveNotes},
-		{"negative", "Negative", mine.NegativeNames(), negativeNotes},
+		{"positive", "Positive", mine.PositivePolicyNames(), positiveNotes},
+		{"negative", "Negative", mine.NegativePolicyNames(), negativeNotes},
 	} {
 		comments := policies.constants(side.typ)
 		if len(comments) != len(side.names) {

@@ -58,7 +58,7 @@ func TestKeysOfMining(t *testing.T) {
 			t.Errorf("there is no key mine.%s", key)
 		}
 		field, _, _ := strings.Cut(rest, "`")
-		at := reflect.TypeFor[mine.Config]()
+		at := reflect.TypeFor[mine.MiningConfig]()
 		for _, name := range strings.Split(field, ".") {
 			f, ok := at.FieldByName(name)
 			if !ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// Class is the diagnosis of one class. Its distances are not relative to the spread.
-type Class struct {
+// ClassDiagnosis is the diagnosis of one class. Its distances are not relative to the spread.
+type ClassDiagnosis struct {
 	Label int64  `json:"label"`
 	Name  string `json:"name,omitempty"`
 	Size  int    `json:"size"`
@@ -22,45 +22,45 @@ type Class struct {
 	// Intra is the root mean square distance between two of its rows; 0 for a class of one row.
 	// Other is the root mean square distance between its rows and those of Nearest, the class for
 	// which that is smallest.
-	Intra   float64 `json:"intra"`
-	Other   float64 `json:"other"`
-	Nearest int64   `json:"nearest"`
+	Intra           float64 `json:"intra"`
+	NearestDistance float64 `json:"other"`
+	NearestClass    int64   `json:"nearest"`
 	// Compactness is Intra / Other; left out for a class of one row, and if Other is 0.
 	Compactness *float64 `json:"compactness,omitempty"`
-	// Kinds is the number of sub-classes that package discover finds in the class: 1 if it is not
-	// divided, and 0 (unknown) for fewer than 10 rows. P is as in discover.Judged.
-	Kinds int     `json:"kinds"`
-	P     float64 `json:"p"`
+	// SubClasses is the number of sub-classes that package discover finds in the class: 1 if it is not
+	// divided, and 0 (unknown) for fewer than 10 rows. P is as in discover.ClassVerdict.
+	SubClasses int     `json:"kinds"`
+	P          float64 `json:"p"`
 	// Spectrum is the spectrum of the class's rows.
-	Spectrum Spectrum `json:"spectrum"`
+	Spectrum DiagnosisSpectrum `json:"spectrum"`
 	// Recall is Recall@1 of its queries, by its label.
 	Recall float64 `json:"recall"`
 }
 
 // classes measures every class.
-func (s *sample) classes(ctx context.Context) ([]Class, error) {
-	out := make([]Class, len(s.order))
+func (s *sample) classes(ctx context.Context) ([]ClassDiagnosis, error) {
+	out := make([]ClassDiagnosis, len(s.order))
 	centres := matrix.New(len(s.order), s.x.Cols) // relative to the mean and the spread
 	variance := make([]float64, len(s.order))     // in squares of the spread
 	err := par.ForContext(ctx, len(s.order), 1, func(lo, hi int) {
 		for c := lo; c < hi; c++ {
 			y := s.order[c]
 			rows := s.members[y]
-			mean, v := moments(s.x, rows)
+			mean, v := classMoments(s.x, rows)
 			for j, m := range mean {
 				centres.Row(c)[j] = float32((m - s.mean[j]) / s.spread)
 			}
 			variance[c] = v / (s.spread * s.spread)
-			out[c] = Class{Label: y, Name: s.names[y], Size: len(rows)}
+			out[c] = ClassDiagnosis{Label: y, Name: s.names[y], Size: len(rows)}
 			if n := float64(len(rows)); n > 1 {
-				out[c].Intra = root(2 * v * n / (n - 1))
+				out[c].Intra = safeSqrt(2 * v * n / (n - 1))
 			}
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.others(ctx, out, centres, variance); err != nil {
+	if err := s.findNearestClasses(ctx, out, centres, variance); err != nil {
 		return nil, err
 	}
 	failed := make([]error, len(s.order))
@@ -68,18 +68,18 @@ func (s *sample) classes(ctx context.Context) ([]Class, error) {
 		for c := lo; c < hi; c++ {
 			k := &out[c]
 			rows := s.draw(s.members[k.Label], s.opt.PerClass, uint64(c)<<8|1)
-			x := gather(s.x, rows, s.mean, 1/s.spread)
-			k.Diameter = slices.Max(distances(x)) * s.spread
+			x := copyRows(s.x, rows, s.mean, 1/s.spread)
+			k.Diameter = slices.Max(classDistances(x)) * s.spread
 			k.Spectrum, failed[c] = spectrum(ctx,
-				gather(s.x, s.draw(s.members[k.Label], 10*s.opt.PerClass, uint64(c)<<8|2), s.mean, 1))
+				copyRows(s.x, s.draw(s.members[k.Label], 10*s.opt.PerClass, uint64(c)<<8|2), s.mean, 1))
 		}
 	})
 	return out, cmp.Or(append(failed, err)...)
 }
 
-// others finds for every class the nearest other class. The mean squared distance of the rows of two
+// findNearestClasses finds for every class the nearest other class. The mean squared distance of the rows of two
 // classes is the squared distance of their centres plus their variances.
-func (s *sample) others(ctx context.Context, out []Class, centres *matrix.Dense, variance []float64) error {
+func (s *sample) findNearestClasses(ctx context.Context, out []ClassDiagnosis, centres *matrix.Dense, variance []float64) error {
 	return par.ForContext(ctx, len(out), 4, func(lo, hi int) {
 		for c := lo; c < hi; c++ {
 			best := math.Inf(1)
@@ -90,24 +90,24 @@ func (s *sample) others(ctx context.Context, out []Class, centres *matrix.Dense,
 				d := dot16.SquaredDistance(centres.Row(c), centres.Row(o)) + variance[c] + variance[o]
 				if d < best {
 					best = d
-					out[c].Nearest = s.order[o]
+					out[c].NearestClass = s.order[o]
 				}
 			}
-			out[c].Other = root(best) * s.spread
-			if out[c].Size > 1 && out[c].Other > 0 {
-				out[c].Compactness = new(out[c].Intra / out[c].Other)
+			out[c].NearestDistance = safeSqrt(best) * s.spread
+			if out[c].Size > 1 && out[c].NearestDistance > 0 {
+				out[c].Compactness = new(out[c].Intra / out[c].NearestDistance)
 			}
 		}
 	})
 }
 
-// distances returns the n x n matrix of distances between the rows of x.
-func distances(x *matrix.Dense) []float64 {
+// classDistances returns the n x n matrix of distances between the rows of x.
+func classDistances(x *matrix.Dense) []float64 {
 	n := x.Rows
 	d := make([]float64, n*n)
 	for i := range n {
 		for j := range i {
-			v := root(dot16.SquaredDistance(x.Row(i), x.Row(j)))
+			v := safeSqrt(dot16.SquaredDistance(x.Row(i), x.Row(j)))
 			d[i*n+j], d[j*n+i] = v, v
 		}
 	}
@@ -115,7 +115,7 @@ func distances(x *matrix.Dense) []float64 {
 }
 
 // summarise computes the figures over all classes.
-func (r *Result) summarise() {
+func (r *Diagnosis) summarise() {
 	var compact, ranks []float64
 	told, sum := 0, 0
 	for _, c := range r.Classes {
@@ -123,14 +123,14 @@ func (r *Result) summarise() {
 			compact = append(compact, *c.Compactness)
 			ranks = append(ranks, c.Spectrum.EffectiveRank)
 		}
-		if c.Kinds > 0 {
+		if c.SubClasses > 0 {
 			told++
-			sum += c.Kinds
+			sum += c.SubClasses
 		}
 	}
 	r.Compactness, r.ClassRank = median(compact), median(ranks)
 	if told > 0 {
-		r.Several, r.MeanKinds = float64(r.Kinds.Several)/float64(told), float64(sum)/float64(told)
+		r.DividedShare, r.MeanSubClasses = float64(r.SubClasses.NumDivided)/float64(told), float64(sum)/float64(told)
 	}
 }
 

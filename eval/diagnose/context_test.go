@@ -21,11 +21,11 @@ func TestRunStops(t *testing.T) {
 		}
 	}
 	ctxtest.CheckStops(t, 15*20+600+1000, func(ctx context.Context) error {
-		_, err := Run(ctx, Input{X: x, Labels: labels}, Options{})
+		_, err := Diagnose(ctx, DiagnosisInput{X: x, Labels: labels}, DiagnosisOptions{})
 		return err
 	})
 	ctxtest.CheckStops(t, 15*20+600, func(ctx context.Context) error {
-		_, err := Run(ctx, Input{X: x, Labels: labels}, Options{Distance: rank.Cosine, Anchors: 50, PerClass: 20})
+		_, err := Diagnose(ctx, DiagnosisInput{X: x, Labels: labels}, DiagnosisOptions{Distance: rank.Cosine, Anchors: 50, PerClass: 20})
 		return err
 	})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// Input is an embedding to diagnose.
-type Input struct {
+// DiagnosisInput is an embedding to diagnose.
+type DiagnosisInput struct {
 	X *matrix.Dense
 	// Labels are the training labels, the coarse ones.
 	Labels []int64
@@ -25,8 +25,8 @@ type Input struct {
 	Names map[int64]string
 }
 
-// Options limit the work. The zero value is the default.
-type Options struct {
+// DiagnosisOptions limit the work. The zero value is the default.
+type DiagnosisOptions struct {
 	// Distance is Euclidean or Cosine; default Euclidean.
 	Distance rank.Distance
 	// Margin is the margin of triplets that count as active, in squared distance; default 0.2.
@@ -44,7 +44,7 @@ type Options struct {
 	Progress func(stage string)
 }
 
-func (o *Options) setDefaults() {
+func (o *DiagnosisOptions) setDefaults() {
 	o.Margin = cmp.Or(o.Margin, 0.2)
 	o.Anchors = cmp.Or(o.Anchors, 5000)
 	o.PerClass = cmp.Or(o.PerClass, 400)
@@ -55,7 +55,7 @@ func (o *Options) setDefaults() {
 }
 
 // check returns an error for invalid options. Defaults are filled in.
-func (o *Options) check() error {
+func (o *DiagnosisOptions) check() error {
 	switch {
 	case o.Distance == rank.Dot:
 		return errors.New("the diagnosis needs a distance: euclidean or cosine, not dot")
@@ -69,35 +69,35 @@ func (o *Options) check() error {
 	return o.Distance.Check()
 }
 
-// Result is the diagnosis.
-type Result struct {
+// Diagnosis is the diagnosis.
+type Diagnosis struct {
 	Rows     int           `json:"rows"`
 	Dim      int           `json:"dim"`
 	Distance rank.Distance `json:"distance"`
 	// Spread is the root mean square distance of the rows from their mean.
-	Spread  float64 `json:"spread"`
-	Verdict Verdict `json:"verdict"`
+	Spread  float64         `json:"spread"`
+	Verdict CollapseVerdict `json:"verdict"`
 	// Classes by increasing label.
-	Classes []Class `json:"classes"`
+	Classes []ClassDiagnosis `json:"classes"`
 	// Compactness is the median of the classes' compactness. Near 0 a class is a point. At 1 its
 	// rows are as far from each other as from the nearest other class.
 	Compactness float64 `json:"compactness"`
-	// Kinds is the verdict of discover.Find on which classes hold several sub-classes. Several is
-	// the share of such classes among those that are large enough to test, and MeanKinds the mean
+	// SubClasses is the verdict of discover.Find on which classes hold several sub-classes. Several is
+	// the share of such classes among those that are large enough to test, and MeanSubClasses the mean
 	// number of sub-classes of the tested classes.
-	Kinds     discover.Verdict `json:"kinds"`
-	Several   float64          `json:"several_kinds"`
-	MeanKinds float64          `json:"mean_kinds"`
+	SubClasses     discover.Verdict `json:"kinds"`
+	DividedShare   float64          `json:"several_kinds"`
+	MeanSubClasses float64          `json:"mean_kinds"`
 	// Spectrum is the spectrum of all rows. ClassRank is the median effective rank
 	// of the classes.
-	Spectrum  Spectrum `json:"spectrum"`
-	ClassRank float64  `json:"class_rank"`
+	Spectrum  DiagnosisSpectrum `json:"spectrum"`
+	ClassRank float64           `json:"class_rank"`
 	// Alignment is the mean squared distance between two rows of a class. Uniformity is log mean
 	// exp(-2 d^2) over pairs of rows. Both use distances relative to the spread (Wang and Isola
 	// 2020, whose definition this is for centred rows on the sphere).
-	Alignment  float64  `json:"alignment"`
-	Uniformity float64  `json:"uniformity"`
-	Triplets   Triplets `json:"triplets"`
+	Alignment  float64          `json:"alignment"`
+	Uniformity float64          `json:"uniformity"`
+	Triplets   TripletDiagnosis `json:"triplets"`
 	// Recall is Recall@1 by the labels. Chance is its value if the nearest neighbour were a random
 	// row. FineRecall is Recall@1 by the fine labels. FineChance is its value if the nearest
 	// neighbour were a random row of the query's own class. FineRecall and FineChance are nil
@@ -111,16 +111,16 @@ type Result struct {
 	// within classes are in random order, and 1 if they are in perfect order.
 	FineGain *float64 `json:"fine_gain,omitempty"`
 	// Curve is NMI against the number of clusters.
-	Curve []Clustering `json:"nmi_curve"`
-	Seed  uint64       `json:"seed"`
-	Notes []string     `json:"notes,omitempty"`
+	Curve []ClusteringDiagnosis `json:"nmi_curve"`
+	Seed  uint64                `json:"seed"`
+	Notes []string              `json:"notes,omitempty"`
 }
 
-// Run diagnoses an embedding. It returns an error if an option is out of range, lengths differ, a row
+// Diagnose diagnoses an embedding. It returns an error if an option is out of range, lengths differ, a row
 // is not finite (the error names it), there are fewer than two classes, no class has two rows, or all
 // rows are equal. It checks ctx every few rows and before each class, and returns ctx.Err(), wrapped,
 // once ctx is done.
-func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
+func Diagnose(ctx context.Context, in DiagnosisInput, opt DiagnosisOptions) (*Diagnosis, error) {
 	opt.setDefaults()
 	if err := opt.check(); err != nil {
 		return nil, err
@@ -129,38 +129,38 @@ func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 	if in.Fine != nil {
 		set.Labels = append(set.Labels, in.Fine)
 	}
-	if err := rank.Check(set, nil); err != nil {
+	if err := rank.CheckSets(set, nil); err != nil {
 		return nil, err
 	}
 	s, err := newSample(in, opt)
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Rows: in.X.Rows, Dim: in.X.Cols, Distance: opt.Distance, Spread: s.spread, Seed: opt.Seed}
+	r := &Diagnosis{Rows: in.X.Rows, Dim: in.X.Cols, Distance: opt.Distance, Spread: s.spread, Seed: opt.Seed}
 	for _, stage := range []struct {
 		name    string
 		measure func() error
 	}{
-		{"classes", func() error { return r.ofClasses(ctx, s) }},
-		{"spectrum", func() error { return r.ofAll(ctx, s) }},
-		{"triplets", func() (err error) { r.Triplets, err = s.triplets(ctx); return err }},
-		{"ranking", func() error { return r.recalls(ctx, in, s, opt) }},
-		{"clusterings", func() error { return r.curve(ctx, in, s, opt) }},
+		{"classes", func() error { return r.measureClasses(ctx, s) }},
+		{"spectrum", func() error { return r.measureAllRows(ctx, s) }},
+		{"triplets", func() (err error) { r.Triplets, err = s.measureTriplets(ctx); return err }},
+		{"ranking", func() error { return r.measureRecall(ctx, in, s, opt) }},
+		{"clusterings", func() error { return r.measureCurve(ctx, in, s, opt) }},
 	} {
 		opt.Progress(stage.name)
 		if err := stage.measure(); err != nil {
 			return nil, fmt.Errorf("%s: %w", stage.name, err)
 		}
 	}
-	if s.anchored < in.X.Rows {
-		r.Notes = append(r.Notes, fmt.Sprintf("triplets of %d anchors drawn from %d rows", s.anchored, in.X.Rows))
+	if s.numAnchors < in.X.Rows {
+		r.Notes = append(r.Notes, fmt.Sprintf("triplets of %d anchors drawn from %d rows", s.numAnchors, in.X.Rows))
 	}
-	r.Verdict = judge(r)
+	r.Verdict = newVerdict(r)
 	return r, nil
 }
 
-// ofClasses measures the classes and summarises them.
-func (r *Result) ofClasses(ctx context.Context, s *sample) (err error) {
+// measureClasses measures the classes and summarises them.
+func (r *Diagnosis) measureClasses(ctx context.Context, s *sample) (err error) {
 	if r.Classes, err = s.classes(ctx); err != nil {
 		return err
 	}
@@ -168,19 +168,19 @@ func (r *Result) ofClasses(ctx context.Context, s *sample) (err error) {
 	if err != nil {
 		return err
 	}
-	r.Kinds = found.Verdict
+	r.SubClasses = found.Verdict
 	for k, c := range found.Classes { // in the same order
 		r.Classes[k].P = c.P
-		if found.Verdict.Classes[k].Told {
-			r.Classes[k].Kinds = len(c.Kinds)
+		if found.Verdict.Classes[k].Tested {
+			r.Classes[k].SubClasses = len(c.SubClasses)
 		}
 	}
 	r.summarise()
 	return nil
 }
 
-// ofAll measures the rows as a whole.
-func (r *Result) ofAll(ctx context.Context, s *sample) (err error) {
+// measureAllRows measures the rows as a whole.
+func (r *Diagnosis) measureAllRows(ctx context.Context, s *sample) (err error) {
 	if r.Spectrum, err = spectrum(ctx, s.x); err != nil {
 		return err
 	}
@@ -191,22 +191,22 @@ func (r *Result) ofAll(ctx context.Context, s *sample) (err error) {
 
 // sample is the embedding, prepared for comparison, with its classes.
 type sample struct {
-	opt      Options
-	x        *matrix.Dense // rows have length 1 for the cosine distance
-	labels   []int64
-	fine     []int64
-	names    map[int64]string
-	mean     []float64
-	spread   float64
-	order    []int64         // labels in increasing order
-	members  map[int64][]int // rows of each label
-	anchored int             // number of anchors
+	opt        DiagnosisOptions
+	x          *matrix.Dense // rows have length 1 for the cosine distance
+	labels     []int64
+	fine       []int64
+	names      map[int64]string
+	mean       []float64
+	spread     float64
+	order      []int64         // labels in increasing order
+	members    map[int64][]int // rows of each label
+	numAnchors int             // number of anchors
 }
 
-func newSample(in Input, opt Options) (*sample, error) {
+func newSample(in DiagnosisInput, opt DiagnosisOptions) (*sample, error) {
 	s := &sample{opt: opt, x: in.X, labels: in.Labels, fine: in.Fine, names: in.Names, members: make(map[int64][]int)}
 	if opt.Distance == rank.Cosine {
-		s.x = rank.Normalized(in.X)
+		s.x = rank.NormalizeRows(in.X)
 	}
 	paired := false
 	for i, y := range in.Labels {
@@ -229,11 +229,11 @@ func newSample(in Input, opt Options) (*sample, error) {
 		all[i] = i
 	}
 	var variance float64
-	s.mean, variance = moments(s.x, all)
+	s.mean, variance = classMoments(s.x, all)
 	if variance == 0 {
 		return nil, fmt.Errorf("all %d rows are equal: the embedding has collapsed to a single point", s.x.Rows)
 	}
-	s.spread = root(variance)
+	s.spread = safeSqrt(variance)
 	return s, nil
 }
 
@@ -254,8 +254,8 @@ func (s *sample) draw(rows []int, limit int, stream uint64) []int {
 	return out
 }
 
-// all lists the rows 0..n-1.
-func (s *sample) all() []int {
+// allRows lists the rows 0..n-1.
+func (s *sample) allRows() []int {
 	rows := make([]int, s.x.Rows)
 	for i := range rows {
 		rows[i] = i

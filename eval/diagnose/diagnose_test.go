@@ -15,13 +15,13 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// model draws an embedding of coarse classes with three fine ones each: classes
+// drawModel draws an embedding of coarse classes with three fine ones each: classes
 // lie far apart, the fine ones inside at a distance of inside, rows around them at
 // noise.
-func model(seed uint64, coarse, per, d int, inside, noise float64) Input {
+func drawModel(seed uint64, coarse, per, d int, inside, noise float64) DiagnosisInput {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	n := coarse * 3 * per
-	in := Input{X: matrix.New(n, d)}
+	in := DiagnosisInput{X: matrix.New(n, d)}
 	direction := func(size float64) []float64 {
 		v := make([]float64, d)
 		var sum float64
@@ -52,9 +52,9 @@ func model(seed uint64, coarse, per, d int, inside, noise float64) Input {
 	return in
 }
 
-func run(t *testing.T, in Input, opt Options) *Result {
+func runDiagnosis(t *testing.T, in DiagnosisInput, opt DiagnosisOptions) *Diagnosis {
 	t.Helper()
-	r, err := Run(context.Background(), in, opt)
+	r, err := Diagnose(context.Background(), in, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,8 +63,8 @@ func run(t *testing.T, in Input, opt Options) *Result {
 
 func TestRunTellsCollapsedFromStructured(t *testing.T) {
 	for _, d := range []rank.Distance{rank.Euclidean, rank.Cosine} {
-		collapsed := run(t, model(1, 6, 30, 16, 0, 0.15), Options{Distance: d})
-		structured := run(t, model(1, 6, 30, 16, 5, 0.3), Options{Distance: d})
+		collapsed := runDiagnosis(t, drawModel(1, 6, 30, 16, 0, 0.15), DiagnosisOptions{Distance: d})
+		structured := runDiagnosis(t, drawModel(1, 6, 30, 16, 5, 0.3), DiagnosisOptions{Distance: d})
 		if collapsed.Verdict.State != Collapsed || structured.Verdict.State != Structured {
 			t.Errorf("%v: verdicts %q (%v) and %q (%v)", d, collapsed.Verdict.State, collapsed.Verdict.Reasons,
 				structured.Verdict.State, structured.Verdict.Reasons)
@@ -74,8 +74,8 @@ func TestRunTellsCollapsedFromStructured(t *testing.T) {
 			collapsed, ok float64 // the collapsed one must be lower
 		}{
 			{"compactness", collapsed.Compactness, structured.Compactness},
-			{"share of classes with several modes", collapsed.Several, structured.Several},
-			{"modes", collapsed.MeanKinds, structured.MeanKinds},
+			{"share of classes with several modes", collapsed.DividedShare, structured.DividedShare},
+			{"modes", collapsed.MeanSubClasses, structured.MeanSubClasses},
 			{"alignment", collapsed.Alignment, structured.Alignment},
 			{"fine recall", option.OrDefault(collapsed.FineRecall, 0), option.OrDefault(structured.FineRecall, 0)},
 			{"fine gain", option.OrDefault(collapsed.FineGain, 0), option.OrDefault(structured.FineGain, 0)},
@@ -90,16 +90,16 @@ func TestRunTellsCollapsedFromStructured(t *testing.T) {
 				t.Errorf("%v, %s: %g collapsed, %g structured", d, c.name, c.collapsed, c.ok)
 			}
 		}
-		if structured.MeanKinds != 3 || collapsed.MeanKinds != 1 {
-			t.Errorf("%v: %g modes in classes of three groups, %g in classes of one", d, structured.MeanKinds,
-				collapsed.MeanKinds)
+		if structured.MeanSubClasses != 3 || collapsed.MeanSubClasses != 1 {
+			t.Errorf("%v: %g modes in classes of three groups, %g in classes of one", d, structured.MeanSubClasses,
+				collapsed.MeanSubClasses)
 		}
 	}
 }
 
 func TestRunSaysWhenClassesAreNotSeparated(t *testing.T) {
-	in := model(2, 4, 20, 8, 0, 100)
-	if r := run(t, in, Options{}); r.Verdict.State != Unseparated {
+	in := drawModel(2, 4, 20, 8, 0, 100)
+	if r := runDiagnosis(t, in, DiagnosisOptions{}); r.Verdict.State != NotSeparated {
 		t.Errorf("noise is %q: %v", r.Verdict.State, r.Verdict.Reasons)
 	}
 }
@@ -109,8 +109,8 @@ func TestRunSaysWhenClassesAreNotSeparated(t *testing.T) {
 //
 // Long: every figure is defined from the same few sums.
 func TestRunAgreesWithLoops(t *testing.T) {
-	in := model(3, 5, 7, 6, 4, 1.5)
-	r := run(t, in, Options{Margin: 3})
+	in := drawModel(3, 5, 7, 6, 4, 1.5)
+	r := runDiagnosis(t, in, DiagnosisOptions{Margin: 3})
 	n := in.X.Rows
 	sq := func(i, j int) float64 {
 		var s float64
@@ -217,7 +217,7 @@ func TestRunAgreesWithLoops(t *testing.T) {
 		}
 		near("diameter", c.Diameter, diameter)
 		near("intra", c.Intra, math.Sqrt(intra/count))
-		near("other", c.Other, nearest)
+		near("other", c.NearestDistance, nearest)
 	}
 }
 
@@ -252,7 +252,7 @@ func TestSpectrum(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tall, err := spectrum(t.Context(), gather(x, []int{0, 1, 2}, make([]float64, 4), 1))
+	tall, err := spectrum(t.Context(), copyRows(x, []int{0, 1, 2}, make([]float64, 4), 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,20 +265,20 @@ func TestRunRejects(t *testing.T) {
 	two := matrix.FromSlice(4, 1, []float32{1, 2, 3, 4})
 	for _, c := range []struct {
 		name, want string
-		in         Input
-		opt        Options
+		in         DiagnosisInput
+		opt        DiagnosisOptions
 	}{
-		{"one class", "at least two classes", Input{X: two, Labels: []int64{5, 5, 5, 5}}, Options{}},
-		{"singletons", "classes of at least two", Input{X: two, Labels: []int64{1, 2, 3, 4}}, Options{}},
-		{"equal rows", "collapsed to a single point", Input{X: matrix.New(4, 1), Labels: []int64{1, 1, 2, 2}},
-			Options{}},
+		{"one class", "at least two classes", DiagnosisInput{X: two, Labels: []int64{5, 5, 5, 5}}, DiagnosisOptions{}},
+		{"singletons", "classes of at least two", DiagnosisInput{X: two, Labels: []int64{1, 2, 3, 4}}, DiagnosisOptions{}},
+		{"equal rows", "collapsed to a single point", DiagnosisInput{X: matrix.New(4, 1), Labels: []int64{1, 1, 2, 2}},
+			DiagnosisOptions{}},
 		{"NaN", "row 0 of the query embeddings holds NaN",
-			Input{X: matrix.FromSlice(2, 1, []float32{float32(math.NaN()), 1}), Labels: []int64{1, 1}}, Options{}},
-		{"counts", "3 query labels", Input{X: two, Labels: []int64{1, 2, 3}}, Options{}},
-		{"fine counts", "in column 1", Input{X: two, Labels: []int64{1, 1, 2, 2}, Fine: []int64{1}}, Options{}},
-		{"dot", "not dot", Input{X: two, Labels: []int64{1, 1, 2, 2}}, Options{Distance: rank.Dot}},
+			DiagnosisInput{X: matrix.FromSlice(2, 1, []float32{float32(math.NaN()), 1}), Labels: []int64{1, 1}}, DiagnosisOptions{}},
+		{"counts", "3 query labels", DiagnosisInput{X: two, Labels: []int64{1, 2, 3}}, DiagnosisOptions{}},
+		{"fine counts", "in column 1", DiagnosisInput{X: two, Labels: []int64{1, 1, 2, 2}, Fine: []int64{1}}, DiagnosisOptions{}},
+		{"dot", "not dot", DiagnosisInput{X: two, Labels: []int64{1, 1, 2, 2}}, DiagnosisOptions{Distance: rank.Dot}},
 	} {
-		_, err := Run(context.Background(), c.in, c.opt)
+		_, err := Diagnose(context.Background(), c.in, c.opt)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
 		}
@@ -288,7 +288,7 @@ func TestRunRejects(t *testing.T) {
 // Degenerate classes must not leave NaN or infinity in the result: JSON would
 // refuse it.
 func TestRunOnDegenerateClasses(t *testing.T) {
-	for name, in := range map[string]Input{
+	for name, in := range map[string]DiagnosisInput{
 		"a class of one": {X: matrix.FromSlice(5, 2, []float32{0, 0, 0, 1, 5, 5, 5, 6, 9, 9}),
 			Labels: []int64{1, 1, 2, 2, 3}, Fine: []int64{1, 2, 3, 4, 5}},
 		"points": {X: matrix.FromSlice(4, 2, []float32{1, 1, 1, 1, 2, 2, 2, 2}),
@@ -305,7 +305,7 @@ func TestRunOnDegenerateClasses(t *testing.T) {
 			Labels: []int64{1, 1, 2, 2}},
 	} {
 		for _, d := range []rank.Distance{rank.Euclidean, rank.Cosine} {
-			r, err := Run(context.Background(), in, Options{Distance: d})
+			r, err := Diagnose(context.Background(), in, DiagnosisOptions{Distance: d})
 			if err != nil {
 				if d == rank.Cosine && strings.Contains(err.Error(), "single point") {
 					continue // all in one direction
@@ -321,11 +321,11 @@ func TestRunOnDegenerateClasses(t *testing.T) {
 }
 
 func TestRunIsDeterministic(t *testing.T) {
-	in := model(6, 5, 40, 8, 2, 0.5)
-	opt := Options{Anchors: 50, PerClass: 30, Seed: 3}
-	a := run(t, in, opt)
+	in := drawModel(6, 5, 40, 8, 2, 0.5)
+	opt := DiagnosisOptions{Anchors: 50, PerClass: 30, Seed: 3}
+	a := runDiagnosis(t, in, opt)
 	old := runtime.GOMAXPROCS(1)
-	b := run(t, in, opt)
+	b := runDiagnosis(t, in, opt)
 	runtime.GOMAXPROCS(old)
 	if !reflect.DeepEqual(a, b) {
 		t.Error("results differ between one core and several")

@@ -1,7 +1,7 @@
 // Package diagnose shows whether an embedding has collapsed its classes to points, and how well it
 // orders the samples within a class.
 //
-//	r, err := diagnose.Run(ctx, diagnose.Input{X: x, Labels: classes, Fine: kinds}, diagnose.Options{})
+//	r, err := diagnose.Diagnose(ctx, diagnose.DiagnosisInput{X: x, Labels: classes, Fine: kinds}, diagnose.DiagnosisOptions{})
 //	fmt.Println(r.Verdict.Text)
 //
 // The input is embeddings, the labels they were trained with and, if known, finer labels. The output is

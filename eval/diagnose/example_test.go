@@ -22,8 +22,8 @@ func ExampleRun() {
 		copy(kept.Row(i), []float32{float32(classes[i]), float32(i / 20 % 2), a})
 	}
 	for _, x := range []*matrix.Dense{collapsed, kept} {
-		r, err := diagnose.Run(context.Background(), diagnose.Input{X: x, Labels: classes, Fine: kinds},
-			diagnose.Options{})
+		r, err := diagnose.Diagnose(context.Background(), diagnose.DiagnosisInput{X: x, Labels: classes, Fine: kinds},
+			diagnose.DiagnosisOptions{})
 		if err != nil {
 			panic(err)
 		}

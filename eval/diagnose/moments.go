@@ -6,8 +6,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// moments returns the mean of the given rows and the mean squared distance from it, in two passes.
-func moments(x *matrix.Dense, rows []int) (mean []float64, variance float64) {
+// classMoments returns the mean of the given rows and the mean squared distance from it, in two passes.
+func classMoments(x *matrix.Dense, rows []int) (mean []float64, variance float64) {
 	mean = make([]float64, x.Cols)
 	for _, i := range rows {
 		for j, v := range x.Row(i) {
@@ -26,10 +26,10 @@ func moments(x *matrix.Dense, rows []int) (mean []float64, variance float64) {
 	return mean, variance / float64(len(rows))
 }
 
-func root(v float64) float64 { return math.Sqrt(max(v, 0)) }
+func safeSqrt(v float64) float64 { return math.Sqrt(max(v, 0)) }
 
-// gather returns a matrix with copies of rows, moved by shift and multiplied by scale.
-func gather(x *matrix.Dense, rows []int, shift []float64, scale float64) *matrix.Dense {
+// copyRows returns a matrix with copies of rows, moved by shift and multiplied by scale.
+func copyRows(x *matrix.Dense, rows []int, shift []float64, scale float64) *matrix.Dense {
 	out := matrix.New(len(rows), x.Cols)
 	for r, i := range rows {
 		dst := out.Row(r)

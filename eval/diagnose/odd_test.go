@@ -11,28 +11,28 @@ import (
 )
 
 func TestRunRefusesOddOptions(t *testing.T) {
-	in := Input{X: matrix.FromSlice(4, 1, []float32{0, 1, 5, 6}), Labels: []int64{1, 1, 2, 2}}
+	in := DiagnosisInput{X: matrix.FromSlice(4, 1, []float32{0, 1, 5, 6}), Labels: []int64{1, 1, 2, 2}}
 	for name, c := range map[string]struct {
-		in   Input
-		opt  Options
+		in   DiagnosisInput
+		opt  DiagnosisOptions
 		want string
 	}{
-		"anchors":        {in, Options{Anchors: -1}, "-1 anchors"},
-		"per class":      {in, Options{PerClass: -1}, "-1 rows of a class"},
-		"one per class":  {in, Options{PerClass: 1}, " 1 rows of a class"},
-		"clusters":       {in, Options{MaxK: -3}, "-3 clusters"},
-		"margin":         {in, Options{Margin: -0.1}, "margin -0.1"},
-		"NaN margin":     {in, Options{Margin: math.NaN()}, "margin NaN"},
-		"endless margin": {in, Options{Margin: math.Inf(1)}, "margin +Inf"},
-		"distance":       {in, Options{Distance: rank.Distance(9)}, "Distance(9)"},
-		"dot":            {in, Options{Distance: rank.Dot}, "not dot"},
-		"no rows":        {Input{Labels: in.Labels}, Options{}, "no query embeddings"},
-		"labels":         {Input{X: in.X, Labels: in.Labels[:2]}, Options{}, "2 query labels"},
-		"fine labels":    {Input{X: in.X, Labels: in.Labels, Fine: in.Labels[:3]}, Options{}, "3 query labels"},
-		"one class":      {Input{X: in.X, Labels: []int64{1, 1, 1, 1}}, Options{}, "at least two classes"},
-		"singletons":     {Input{X: in.X, Labels: []int64{1, 2, 3, 4}}, Options{}, "classes of at least two"},
+		"anchors":        {in, DiagnosisOptions{Anchors: -1}, "-1 anchors"},
+		"per class":      {in, DiagnosisOptions{PerClass: -1}, "-1 rows of a class"},
+		"one per class":  {in, DiagnosisOptions{PerClass: 1}, " 1 rows of a class"},
+		"clusters":       {in, DiagnosisOptions{MaxK: -3}, "-3 clusters"},
+		"margin":         {in, DiagnosisOptions{Margin: -0.1}, "margin -0.1"},
+		"NaN margin":     {in, DiagnosisOptions{Margin: math.NaN()}, "margin NaN"},
+		"endless margin": {in, DiagnosisOptions{Margin: math.Inf(1)}, "margin +Inf"},
+		"distance":       {in, DiagnosisOptions{Distance: rank.Distance(9)}, "Distance(9)"},
+		"dot":            {in, DiagnosisOptions{Distance: rank.Dot}, "not dot"},
+		"no rows":        {DiagnosisInput{Labels: in.Labels}, DiagnosisOptions{}, "no query embeddings"},
+		"labels":         {DiagnosisInput{X: in.X, Labels: in.Labels[:2]}, DiagnosisOptions{}, "2 query labels"},
+		"fine labels":    {DiagnosisInput{X: in.X, Labels: in.Labels, Fine: in.Labels[:3]}, DiagnosisOptions{}, "3 query labels"},
+		"one class":      {DiagnosisInput{X: in.X, Labels: []int64{1, 1, 1, 1}}, DiagnosisOptions{}, "at least two classes"},
+		"singletons":     {DiagnosisInput{X: in.X, Labels: []int64{1, 2, 3, 4}}, DiagnosisOptions{}, "classes of at least two"},
 	} {
-		if _, err := Run(t.Context(), c.in, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Diagnose(t.Context(), c.in, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}
 	}
@@ -41,8 +41,8 @@ func TestRunRefusesOddOptions(t *testing.T) {
 // The only classes of two rows lie on the same point: no ratio can be told, and
 // no figure is infinite.
 func TestClassesOnOnePoint(t *testing.T) {
-	in := Input{X: matrix.FromSlice(5, 1, []float32{0, 0, 0, 0, 7}), Labels: []int64{1, 1, 2, 2, 3}}
-	r, err := Run(t.Context(), in, Options{})
+	in := DiagnosisInput{X: matrix.FromSlice(5, 1, []float32{0, 0, 0, 0, 7}), Labels: []int64{1, 1, 2, 2, 3}}
+	r, err := Diagnose(t.Context(), in, DiagnosisOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,13 +59,13 @@ func TestClassesOnOnePoint(t *testing.T) {
 // all of its own class: the shares are numbers.
 func TestNoNegativeDrawn(t *testing.T) {
 	n := activeNegatives + 500
-	in := Input{X: matrix.New(n, 1), Labels: make([]int64, n)}
+	in := DiagnosisInput{X: matrix.New(n, 1), Labels: make([]int64, n)}
 	for i := range n {
 		in.X.Data[i] = float32(i % 100)
 	}
 	in.Labels[0] = 1
 	for seed := range uint64(2) {
-		r, err := Run(t.Context(), in, Options{Anchors: 1, PerClass: 20, MaxK: 1, Seed: seed})
+		r, err := Diagnose(t.Context(), in, DiagnosisOptions{Anchors: 1, PerClass: 20, MaxK: 1, Seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
-// Measure is a figure for the whole embedding, with its meaning.
-type Measure struct {
+// DiagnosisMeasure is a figure for the whole embedding, with its meaning.
+type DiagnosisMeasure struct {
 	Name   string
 	Value  float64
 	Digits int
@@ -27,14 +27,14 @@ type Measure struct {
 }
 
 // Measures returns the figures for the whole embedding.
-func (r *Result) Measures() []Measure {
-	m := []Measure{
+func (r *Diagnosis) Measures() []DiagnosisMeasure {
+	m := []DiagnosisMeasure{
 		{"Recall@1", r.Recall, 4, 0, "share of rows whose nearest neighbour has their training label"},
 		{"compactness", r.Compactness, 3, 1, "distance within a class over distance to the nearest other class, " +
 			"median over classes; near 0 a class is a point"},
-		{"classes with several sub-classes", r.Several, 3, 1, "share of the classes of at least 10 rows, as in " +
+		{"classes with several sub-classes", r.DividedShare, 3, 1, "share of the classes of at least 10 rows, as in " +
 			"kindred discover"},
-		{"sub-classes of a class", r.MeanKinds, 2, 1, "mean over the classes of at least 10 rows"},
+		{"sub-classes of a class", r.MeanSubClasses, 2, 1, "mean over the classes of at least 10 rows"},
 		{"effective rank", r.Spectrum.EffectiveRank, 2, 1, "number of directions that all rows use"},
 		{"effective rank of a class", r.ClassRank, 2, 0, "median over classes"},
 		{"axes for 90 %", float64(r.Spectrum.Axes90), 0, 1, "directions that account for 90 % of the variance"},
@@ -54,11 +54,11 @@ func (r *Result) Measures() []Measure {
 	}
 	if r.FineRecall != nil {
 		m = append(m,
-			Measure{"fine Recall@1", option.OrDefault(r.FineRecall, 0), 4, 1,
+			DiagnosisMeasure{"fine Recall@1", option.OrDefault(r.FineRecall, 0), 4, 1,
 				"share of rows whose nearest neighbour has their fine label"},
-			Measure{"fine Recall@1 by chance", option.OrDefault(r.FineChance, 0), 4, 0,
+			DiagnosisMeasure{"fine Recall@1 by chance", option.OrDefault(r.FineChance, 0), 4, 0,
 				"if the neighbour were a random row of the class"},
-			Measure{"order inside classes", option.OrDefault(r.FineGain, 0), 4, 1,
+			DiagnosisMeasure{"order inside classes", option.OrDefault(r.FineGain, 0), 4, 1,
 				"share of fine hits among neighbours of the query's own class, scaled from chance (0) to perfect (1)"})
 	}
 	return m
@@ -66,7 +66,7 @@ func (r *Result) Measures() []Measure {
 
 // WriteText writes the diagnosis for a terminal: the verdict, its reasons, the measures, and at most
 // limit classes, beginning with the most collapsed.
-func (r *Result) WriteText(w io.Writer, limit int) error {
+func (r *Diagnosis) WriteText(w io.Writer, limit int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", escape.Name(r.Verdict.Text))
 	for _, s := range r.Verdict.Reasons {
@@ -81,8 +81,8 @@ func (r *Result) WriteText(w io.Writer, limit int) error {
 	b.WriteByte('\n')
 	fmt.Fprint(tw, "class\trows\tdiameter\tintra\tother\tcompactness\tkinds\trank\trecall@1\n")
 	for _, c := range r.ByCompactness(limit) {
-		fmt.Fprintf(tw, "%s\t%d\t%.4g\t%.4g\t%.4g\t%s\t%d\t%.1f\t%.3f\n", escape.Name(r.name(c.Label)), c.Size,
-			c.Diameter, c.Intra, c.Other, compactness(c), c.Kinds, c.Spectrum.EffectiveRank, c.Recall)
+		fmt.Fprintf(tw, "%s\t%d\t%.4g\t%.4g\t%.4g\t%s\t%d\t%.1f\t%.3f\n", escape.Name(r.className(c.Label)), c.Size,
+			c.Diameter, c.Intra, c.NearestDistance, formatCompactness(c), c.SubClasses, c.Spectrum.EffectiveRank, c.Recall)
 	}
 	tw.Flush()
 	if n := len(r.Classes); n > limit {
@@ -108,7 +108,7 @@ func (r *Result) WriteText(w io.Writer, limit int) error {
 }
 
 // WriteMarkdown writes the verdict, the measures and the classes in Markdown.
-func (r *Result) WriteMarkdown(w io.Writer) error {
+func (r *Diagnosis) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", escape.Markdown(r.Verdict.Text))
 	for _, s := range r.Verdict.Reasons {
@@ -121,58 +121,58 @@ func (r *Result) WriteMarkdown(w io.Writer) error {
 	b.WriteString("\n| class | rows | diameter | intra | other | compactness | kinds | rank | recall@1 " +
 		"|\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, c := range r.ByCompactness(len(r.Classes)) {
-		fmt.Fprintf(&b, "| %s | %d | %.4g | %.4g | %.4g | %s | %d | %.1f | %.3f |\n", escape.Markdown(r.name(c.Label)),
-			c.Size, c.Diameter, c.Intra, c.Other, compactness(c), c.Kinds, c.Spectrum.EffectiveRank, c.Recall)
+		fmt.Fprintf(&b, "| %s | %d | %.4g | %.4g | %.4g | %s | %d | %.1f | %.3f |\n", escape.Markdown(r.className(c.Label)),
+			c.Size, c.Diameter, c.Intra, c.NearestDistance, formatCompactness(c), c.SubClasses, c.Spectrum.EffectiveRank, c.Recall)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // WriteClassesCSV writes a line for each class.
-func (r *Result) WriteClassesCSV(w io.Writer) error {
+func (r *Diagnosis) WriteClassesCSV(w io.Writer) error {
 	rows := [][]string{{"label", "name", "rows", "diameter", "intra", "other", "compactness", "nearest", "kinds",
 		"p", "effective_rank", "recall_1"}}
 	for _, c := range r.Classes {
 		compactness := ""
 		if c.Compactness != nil {
-			compactness = exactly(*c.Compactness)
+			compactness = exactNumber(*c.Compactness)
 		}
 		rows = append(rows, []string{
-			strconv.FormatInt(c.Label, 10), c.Name, strconv.Itoa(c.Size), exactly(c.Diameter), exactly(c.Intra),
-			exactly(c.Other), compactness,
-			strconv.FormatInt(c.Nearest, 10), strconv.Itoa(c.Kinds), exactly(c.P),
-			exactly(c.Spectrum.EffectiveRank), exactly(c.Recall),
+			strconv.FormatInt(c.Label, 10), c.Name, strconv.Itoa(c.Size), exactNumber(c.Diameter), exactNumber(c.Intra),
+			exactNumber(c.NearestDistance), compactness,
+			strconv.FormatInt(c.NearestClass, 10), strconv.Itoa(c.SubClasses), exactNumber(c.P),
+			exactNumber(c.Spectrum.EffectiveRank), exactNumber(c.Recall),
 		})
 	}
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
 // WriteTripletsCSV writes a line for each anchor with its four similarities.
-func (r *Result) WriteTripletsCSV(w io.Writer) error {
+func (r *Diagnosis) WriteTripletsCSV(w io.Writer) error {
 	rows := [][]string{{"s_ap_easy", "s_ap_hard", "s_an_hard", "s_an_easy"}}
 	t := &r.Triplets
 	for i := range t.EasyPositive {
-		rows = append(rows, []string{exactly(t.EasyPositive[i]), exactly(t.HardPositive[i]), exactly(t.HardNegative[i]),
-			exactly(t.EasyNegative[i])})
+		rows = append(rows, []string{exactNumber(t.EasyPositive[i]), exactNumber(t.HardPositive[i]), exactNumber(t.HardNegative[i]),
+			exactNumber(t.EasyNegative[i])})
 	}
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
 // ByCompactness returns up to limit classes, beginning with the most compact. Classes without a
 // compactness are last.
-func (r *Result) ByCompactness(limit int) []Class {
+func (r *Diagnosis) ByCompactness(limit int) []ClassDiagnosis {
 	out := slices.Clone(r.Classes)
-	slices.SortStableFunc(out, func(a, b Class) int {
+	slices.SortStableFunc(out, func(a, b ClassDiagnosis) int {
 		return cmp.Compare(option.OrDefault(a.Compactness, math.Inf(1)), option.OrDefault(b.Compactness, math.Inf(1)))
 	})
 	return out[:min(limit, len(out))]
 }
 
-func compactness(c Class) string {
+func formatCompactness(c ClassDiagnosis) string {
 	if c.Compactness == nil {
 		return "-"
 	}
 	return fmt.Sprintf("%.3f", *c.Compactness)
 }
 
-func exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+func exactNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

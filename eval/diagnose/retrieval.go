@@ -8,8 +8,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// recalls computes Recall@1 by coarse and fine labels, overall and for each class.
-func (r *Result) recalls(ctx context.Context, in Input, s *sample, o Options) error {
+// measureRecall computes Recall@1 by coarse and fine labels, overall and for each class.
+func (r *Diagnosis) measureRecall(ctx context.Context, in DiagnosisInput, s *sample, o DiagnosisOptions) error {
 	set := rank.Set{X: in.X, Labels: [][]int64{in.Labels}}
 	if in.Fine != nil {
 		set.Labels = append(set.Labels, in.Fine)
@@ -22,13 +22,13 @@ func (r *Result) recalls(ctx context.Context, in Input, s *sample, o Options) er
 	own := make([]float64, len(r.Classes))
 	var right, ordered float64 // neighbours of the query's class, and of its fine label too
 	inClass := false
-	err := rank.Positives(ctx, set, nil, rank.Options{Distance: o.Distance, First: true, Depth: 1},
-		func(q rank.Query) {
+	err := rank.RankPositives(ctx, set, nil, rank.RankOptions{Distance: o.Distance, FirstOnly: true, Depth: 1},
+		func(q rank.RankedQuery) {
 			hit := len(q.Ranks) > 0
 			if q.Column == 0 {
 				inClass = hit
 			}
-			if q.R == 0 {
+			if q.Positives == 0 {
 				return
 			}
 			queries[q.Column]++
@@ -50,7 +50,7 @@ func (r *Result) recalls(ctx context.Context, in Input, s *sample, o Options) er
 		return err
 	}
 	r.Recall = hits[0] / queries[0]
-	r.Chance = s.chance()
+	r.Chance = s.chanceRecall()
 	for c := range r.Classes {
 		if n := r.Classes[c].Size; n > 1 {
 			r.Classes[c].Recall = own[c] / float64(n)
@@ -63,7 +63,7 @@ func (r *Result) recalls(ctx context.Context, in Input, s *sample, o Options) er
 		r.Notes = append(r.Notes, "no two rows share a fine label, so the order within classes is unknown")
 		return nil
 	}
-	recall, chance := hits[1]/queries[1], s.fineChance()
+	recall, chance := hits[1]/queries[1], s.chanceFineRecall()
 	gain := 0.0
 	if chance < 1 && right > 0 {
 		gain = (ordered/right - chance) / (1 - chance)
@@ -72,9 +72,9 @@ func (r *Result) recalls(ctx context.Context, in Input, s *sample, o Options) er
 	return nil
 }
 
-// chance returns the share of pairs of rows that are of one class, including pairs of a row with
+// chanceRecall returns the share of pairs of rows that are of one class, including pairs of a row with
 // itself.
-func (s *sample) chance() float64 {
+func (s *sample) chanceRecall() float64 {
 	chance := 0.0
 	for _, y := range s.order {
 		chance += float64(len(s.members[y])) * float64(len(s.members[y]))
@@ -83,9 +83,9 @@ func (s *sample) chance() float64 {
 	return chance / (n * n)
 }
 
-// fineChance returns the expected fine Recall@1 if the neighbour is a random other row of the coarse
+// chanceFineRecall returns the expected fine Recall@1 if the neighbour is a random other row of the coarse
 // class, over the queries that have a fine positive.
-func (s *sample) fineChance() float64 {
+func (s *sample) chanceFineRecall() float64 {
 	type pair struct{ coarse, fine int64 }
 	both := make(map[pair]int)
 	fine := make(map[int64]int)
@@ -106,21 +106,21 @@ func (s *sample) fineChance() float64 {
 	return sum / n
 }
 
-// Clustering is a point of the curve of NMI (arithmetic mean) against the number of clusters.
-type Clustering struct {
+// ClusteringDiagnosis is a point of the curve of NMI (arithmetic mean) against the number of clusters.
+type ClusteringDiagnosis struct {
 	K       int      `json:"k"`
 	NMI     float64  `json:"nmi"`
 	FineNMI *float64 `json:"fine_nmi,omitempty"`
 }
 
-// factors are the numbers of clusters for each class on the curve.
-var factors = [...]int{1, 2, 3, 5, 10, 20, 30}
+// curveFactors are the numbers of clusters for each class on the curve.
+var curveFactors = [...]int{1, 2, 3, 5, 10, 20, 30}
 
 // curveRows is the largest number of rows that are clustered for the curve.
 const curveRows = 20000
 
-func (r *Result) curve(ctx context.Context, in Input, s *sample, o Options) error {
-	rows := s.draw(s.all(), curveRows, 8)
+func (r *Diagnosis) measureCurve(ctx context.Context, in DiagnosisInput, s *sample, o DiagnosisOptions) error {
+	rows := s.draw(s.allRows(), curveRows, 8)
 	x := s.x
 	if len(rows) < x.Rows {
 		x = matrix.New(len(rows), s.x.Cols)
@@ -136,7 +136,7 @@ func (r *Result) curve(ctx context.Context, in Input, s *sample, o Options) erro
 		return out
 	}
 	coarse := pick(in.Labels)
-	for _, f := range factors {
+	for _, f := range curveFactors {
 		k := f * len(s.order)
 		if k > x.Rows/2 || k > o.MaxK {
 			break
@@ -149,7 +149,7 @@ func (r *Result) curve(ctx context.Context, in Input, s *sample, o Options) erro
 		if err != nil {
 			return err
 		}
-		point := Clustering{K: k, NMI: t.NMI(cluster.Arithmetic)}
+		point := ClusteringDiagnosis{K: k, NMI: t.NMI(cluster.Arithmetic)}
 		if in.Fine != nil {
 			t, err := cluster.NewTable(pick(in.Fine), res.Assignment)
 			if err != nil {

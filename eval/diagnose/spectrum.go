@@ -10,9 +10,9 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// Spectrum describes the singular values of centred rows divided by the square root of the number of
+// DiagnosisSpectrum describes the singular values of centred rows divided by the square root of the number of
 // rows, which are the standard deviations along the principal axes.
-type Spectrum struct {
+type DiagnosisSpectrum struct {
 	Values []float64 `json:"values"` // descending
 	// EffectiveRank is exp of the entropy of the values' shares (Roy and Vetterli 2007). It is d if
 	// all values are equal, 1 if only one value is not 0, and 0 if all are 0.
@@ -26,25 +26,25 @@ type Spectrum struct {
 
 // spectrum computes the spectrum from the smaller of the covariance and the Gram matrix. Its only error
 // is that of ctx.
-func spectrum(ctx context.Context, x *matrix.Dense) (Spectrum, error) {
+func spectrum(ctx context.Context, x *matrix.Dense) (DiagnosisSpectrum, error) {
 	n, d := x.Rows, x.Cols
 	if n < 2 {
-		return Spectrum{}, nil
+		return DiagnosisSpectrum{}, nil
 	}
 	rows := make([]int, n)
 	for i := range rows {
 		rows[i] = i
 	}
-	mean, variance := moments(x, rows)
+	mean, variance := classMoments(x, rows)
 	if variance == 0 {
-		return Spectrum{Values: make([]float64, min(n, d))}, nil
+		return DiagnosisSpectrum{Values: make([]float64, min(n, d))}, nil
 	}
 	spread := math.Sqrt(variance)
-	c := gather(x, rows, mean, 1/spread)
+	c := copyRows(x, rows, mean, 1/spread)
 	k := min(n, d)
 	g := matrix.New(k, k)
 	if err := matrix.GemmContext(ctx, d <= n, d > n, 1/float32(n), c, c, 0, g); err != nil {
-		return Spectrum{}, err
+		return DiagnosisSpectrum{}, err
 	}
 	sym := gonum.NewSymDense(k, nil)
 	for i := range k {
@@ -54,16 +54,16 @@ func spectrum(ctx context.Context, x *matrix.Dense) (Spectrum, error) {
 	}
 	values, err := eigenvalues(ctx, sym)
 	if err != nil {
-		return Spectrum{}, err
+		return DiagnosisSpectrum{}, err
 	}
 	if values == nil {
-		return Spectrum{}, nil
+		return DiagnosisSpectrum{}, nil
 	}
-	s := Spectrum{Values: values}
+	s := DiagnosisSpectrum{Values: values}
 	slices.Reverse(s.Values)
 	var total, held float64
 	for i, v := range s.Values {
-		s.Values[i] = root(v) * spread
+		s.Values[i] = safeSqrt(v) * spread
 		total += s.Values[i]
 	}
 	all := 0.0
@@ -133,7 +133,7 @@ func (s *sample) alignment() float64 {
 		if n < 2 {
 			continue
 		}
-		_, v := moments(s.x, s.members[y])
+		_, v := classMoments(s.x, s.members[y])
 		sum += v * n * n // the sum over unordered pairs is n^2 v
 		pairs += n * (n - 1) / 2
 	}
@@ -144,7 +144,7 @@ func (s *sample) alignment() float64 {
 const uniformRows = 2000
 
 func (s *sample) uniformity(ctx context.Context) (float64, error) {
-	x := gather(s.x, s.draw(s.all(), uniformRows, 3), s.mean, 1/s.spread)
+	x := copyRows(s.x, s.draw(s.allRows(), uniformRows, 3), s.mean, 1/s.spread)
 	var sum float64
 	for i := range x.Rows {
 		if err := ctx.Err(); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// Triplets describes how near anchors are to their positives and negatives.
-type Triplets struct {
+// TripletDiagnosis describes how near anchors are to their positives and negatives.
+type TripletDiagnosis struct {
 	// Anchors is the number of anchors; members of a class of one are not anchors.
 	Anchors int `json:"anchors"`
 	// EasyPositive, HardPositive, HardNegative and EasyNegative are the similarities of each anchor
@@ -51,7 +51,7 @@ type extremes struct {
 
 const anchorBlock = 64
 
-func (s *sample) triplets(ctx context.Context) (Triplets, error) {
+func (s *sample) measureTriplets(ctx context.Context) (TripletDiagnosis, error) {
 	var paired []int
 	for i, y := range s.labels {
 		if len(s.members[y]) > 1 {
@@ -59,15 +59,15 @@ func (s *sample) triplets(ctx context.Context) (Triplets, error) {
 		}
 	}
 	anchors := s.draw(paired, s.opt.Anchors, 4)
-	s.anchored = s.x.Rows
+	s.numAnchors = s.x.Rows
 	if len(anchors) < len(paired) {
-		s.anchored = len(anchors)
+		s.numAnchors = len(anchors)
 	}
-	found, err := s.extremes(ctx, anchors)
+	found, err := s.findExtremes(ctx, anchors)
 	if err != nil {
-		return Triplets{}, err
+		return TripletDiagnosis{}, err
 	}
-	t := Triplets{Anchors: len(anchors), Margin: s.opt.Margin}
+	t := TripletDiagnosis{Anchors: len(anchors), Margin: s.opt.Margin}
 	easy, hard := 0, 0
 	for a, e := range found {
 		i := anchors[a]
@@ -89,7 +89,7 @@ func (s *sample) triplets(ctx context.Context) (Triplets, error) {
 	}
 	t.EasyCorrect, t.HardCorrect = float64(easy)/float64(len(anchors)), float64(hard)/float64(len(anchors))
 	t.Isometry = t.Hardest / 2
-	t.Violated, t.Active, err = s.active(ctx, anchors)
+	t.Violated, t.Active, err = s.activeShares(ctx, anchors)
 	return t, err
 }
 
@@ -101,10 +101,10 @@ func (s *sample) similarity(squared float64) float64 {
 	return max(1-squared/2, -1)
 }
 
-// extremes finds the rows that are nearest to and farthest from each anchor in its own class and in
+// findExtremes finds the rows that are nearest to and farthest from each anchor in its own class and in
 // all others.
-func (s *sample) extremes(ctx context.Context, anchors []int) ([]extremes, error) {
-	x := gather(s.x, s.all(), s.mean, 1/s.spread)
+func (s *sample) findExtremes(ctx context.Context, anchors []int) ([]extremes, error) {
+	x := copyRows(s.x, s.allRows(), s.mean, 1/s.spread)
 	half := make([]float32, x.Rows)
 	for i := range half {
 		half[i] = float32(dot16.Dot(x.Row(i), x.Row(i)) / 2)
@@ -124,15 +124,15 @@ func (s *sample) extremes(ctx context.Context, anchors []int) ([]extremes, error
 		matrix.Gemm(false, true, 1, rows.RowRange(0, n), x, 0, p)
 		par.For(n, 4, func(a, b int) {
 			for r := a; r < b; r++ {
-				out[lo+r] = s.extreme(anchors[lo+r], p.Row(r), half)
+				out[lo+r] = s.extremesOf(anchors[lo+r], p.Row(r), half)
 			}
 		})
 	}
 	return out, nil
 }
 
-// extreme scans a row of products. product - half is larger for nearer rows.
-func (s *sample) extreme(anchor int, products, half []float32) extremes {
+// extremesOf scans a row of products. product - half is larger for nearer rows.
+func (s *sample) extremesOf(anchor int, products, half []float32) extremes {
 	e := extremes{-1, -1, -1, -1}
 	var nearPos, farPos, nearNeg, farNeg float32
 	own := s.labels[anchor]
@@ -167,13 +167,13 @@ const (
 	activeNegatives = 2000
 )
 
-// active returns the shares of violated and active triplets.
-func (s *sample) active(ctx context.Context, anchors []int) (violated, active float64, err error) {
+// activeShares returns the shares of violated and active triplets.
+func (s *sample) activeShares(ctx context.Context, anchors []int) (violated, activeShares float64, err error) {
 	anchors = s.draw(anchors, activeAnchors, 5)
 	counts := make([][3]float64, len(anchors))
 	err = par.ForContext(ctx, len(anchors), 16, func(lo, hi int) {
 		for a := lo; a < hi; a++ {
-			counts[a] = s.activeOf(anchors[a])
+			counts[a] = s.countActive(anchors[a])
 		}
 	})
 	var total [3]float64
@@ -188,8 +188,8 @@ func (s *sample) active(ctx context.Context, anchors []int) (violated, active fl
 	return total[0] / total[2], total[1] / total[2], err
 }
 
-// activeOf returns the numbers of violated, active and all triplets of an anchor.
-func (s *sample) activeOf(anchor int) (counts [3]float64) {
+// countActive returns the numbers of violated, active and all triplets of an anchor.
+func (s *sample) countActive(anchor int) (counts [3]float64) {
 	own := s.labels[anchor]
 	var positives []float64
 	for _, j := range s.draw(s.members[own], activePositives+1, uint64(anchor)<<8|6) {

@@ -9,62 +9,62 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
-// State is the verdict in one word or a few.
-type State string
+// CollapseState is the verdict in one word or a few.
+type CollapseState string
 
 const (
 	// Collapsed means that the rows of a class are nearly one point, without inner order.
-	Collapsed State = "collapsed"
-	// Partial means some signs of collapse, or weak signs.
-	Partial State = "partly collapsed"
+	Collapsed CollapseState = "collapsed"
+	// PartlyCollapsed means some signs of collapse, or weak signs.
+	PartlyCollapsed CollapseState = "partly collapsed"
 	// Structured means that classes keep an inner structure.
-	Structured State = "structured"
+	Structured CollapseState = "structured"
 	// Overlapping means that classes are about as wide as the distance between them, that only some
 	// rows find their own class, and that nothing shows an inner order. Untrained features are
 	// usually overlapping.
-	Overlapping State = "overlapping"
-	// Unseparated means that the embedding does not tell the classes apart, so that collapse cannot
+	Overlapping CollapseState = "overlapping"
+	// NotSeparated means that the embedding does not tell the classes apart, so that collapse cannot
 	// be judged.
-	Unseparated State = "not separated"
+	NotSeparated CollapseState = "not separated"
 )
 
 // UnmarshalText reads a state.
-func (s *State) UnmarshalText(text []byte) error {
-	return enum.UnmarshalText("state", s, text, []State{Collapsed, Partial, Structured, Overlapping, Unseparated})
+func (s *CollapseState) UnmarshalText(text []byte) error {
+	return enum.UnmarshalText("state", s, text, []CollapseState{Collapsed, PartlyCollapsed, Structured, Overlapping, NotSeparated})
 }
 
-// Verdict is the finding and the reasons for it.
-type Verdict struct {
-	State State `json:"state"`
+// CollapseVerdict is the finding and the reasons for it.
+type CollapseVerdict struct {
+	State CollapseState `json:"state"`
 	// Score is the mean of the signs, each from -1 (collapse) to 1 (structure).
 	Score float64 `json:"score"`
 	// Text is the verdict as a sentence. Reasons give the figures.
 	Text    string   `json:"text"`
 	Reasons []string `json:"reasons"`
-	// Tightest is the most compact and so the most collapsed class. Loosest is the least compact
+	// MostCompact is the most compact and so the most collapsed class. Loosest is the least compact
 	// and so the least separated class.
-	Tightest int64 `json:"tightest_class"`
-	Loosest  int64 `json:"loosest_class"`
+	MostCompact  int64 `json:"tightest_class"`
+	LeastCompact int64 `json:"loosest_class"`
 }
 
-// figures are the figures from which the verdict follows.
-type figures struct {
+// evidence are the figures from which the verdict follows.
+type evidence struct {
 	recall, chance float64  // Recall@1 by the labels, and of a random neighbour
 	compactness    float64  // median over classes
-	kinds          *float64 // share of the classes with several sub-classes; nil if unknown
-	order          *float64 // FineGain; nil without fine labels
+	subClasses     *float64 // share of the classes with several sub-classes; nil if unknown
+	fineGain       *float64 // FineGain; nil without fine labels
 }
 
 // separation returns Recall@1 on a scale from chance (0) to perfect (1).
-func (f figures) separation() float64 { return (f.recall - f.chance) / (1 - f.chance) }
+func (f evidence) separation() float64 { return (f.recall - f.chance) / (1 - f.chance) }
 
-// sign grades v from -1 at collapse to 1 at structure, linearly between.
-func sign(v, collapse, structure float64) float64 {
+// gradeSign grades v from -1 at collapse to 1 at structure, linearly between.
+func gradeSign(v, collapse, structure float64) float64 {
 	return max(-1, min(1, 2*(v-collapse)/(structure-collapse)-1))
 }
 
-// narrow and wide are the values of compactness that are a full sign of collapse, and of structure.
-const narrow, wide = 0.15, 0.6
+// collapsedCompactness and wide are the values of compactness that are a full sign of collapse, and of structure.
+const collapsedCompactness, wideTable = 0.15, 0.6
 
 // signs returns the signs of collapse:
 //
@@ -75,15 +75,15 @@ const narrow, wide = 0.15, 0.6
 //	order          FineGain: collapse up to 0.1, structure from 0.6
 //
 // The score is the mean of the signs, in which order counts twice.
-func (f figures) signs() (compactness, kinds, order, score float64) {
-	compactness = sign(f.compactness, narrow, wide)
+func (f evidence) signs() (compactness, kinds, order, score float64) {
+	compactness = gradeSign(f.compactness, collapsedCompactness, wideTable)
 	sum, weight := compactness, 1.0
-	if f.kinds != nil {
-		kinds = max(sign(*f.kinds, 0, 0.5), min(compactness, 0))
+	if f.subClasses != nil {
+		kinds = max(gradeSign(*f.subClasses, 0, 0.5), min(compactness, 0))
 		sum, weight = sum+kinds, weight+1
 	}
-	if f.order != nil {
-		order = sign(*f.order, 0.1, 0.6)
+	if f.fineGain != nil {
+		order = gradeSign(*f.fineGain, 0.1, 0.6)
 		sum, weight = sum+2*order, weight+2
 	}
 	return compactness, kinds, order, sum / weight
@@ -92,23 +92,23 @@ func (f figures) signs() (compactness, kinds, order, score float64) {
 // state returns the verdict on the figures. With a separation below one third the classes are not
 // separated. Up to two thirds they overlap if they are wide and neither kinds nor order show an inner
 // structure. Otherwise a score below -0.4 means collapsed, and one above 0.2 structured.
-func (f figures) state() (State, float64) {
+func (f evidence) state() (CollapseState, float64) {
 	_, kinds, order, score := f.signs()
 	switch s := f.separation(); {
 	case s < 1./3:
-		return Unseparated, score
-	case s < 2./3 && f.compactness >= wide && kinds <= 0 && order <= 0:
+		return NotSeparated, score
+	case s < 2./3 && f.compactness >= wideTable && kinds <= 0 && order <= 0:
 		return Overlapping, score
 	case score < -0.4:
 		return Collapsed, score
 	case score > 0.2:
 		return Structured, score
 	}
-	return Partial, score
+	return PartlyCollapsed, score
 }
 
-// text describes the state in a sentence with figures.
-func (f figures) text(s State) string {
+// describe describes the state in a sentence with figures.
+func (f evidence) describe(s CollapseState) string {
 	separated := "separated"
 	switch v := f.separation(); {
 	case v < 2./3:
@@ -117,7 +117,7 @@ func (f figures) text(s State) string {
 		separated = "mostly separated"
 	}
 	switch s {
-	case Unseparated:
+	case NotSeparated:
 		return fmt.Sprintf("The classes are not separated: Recall@1 is %.3f, and chance gives %.3f. "+
 			"So collapse cannot be judged yet.", f.recall, f.chance)
 	case Overlapping:
@@ -139,21 +139,21 @@ func (f figures) text(s State) string {
 		", and some of the differences within them remain."
 }
 
-// judge returns the verdict on r with its reasons.
-func judge(r *Result) Verdict {
-	f := figures{recall: r.Recall, chance: r.Chance, compactness: r.Compactness, order: r.FineGain}
-	told := r.Kinds.Tested
+// newVerdict returns the verdict on r with its reasons.
+func newVerdict(r *Diagnosis) CollapseVerdict {
+	f := evidence{recall: r.Recall, chance: r.Chance, compactness: r.Compactness, fineGain: r.FineGain}
+	told := r.SubClasses.NumTested
 	if told > 0 {
-		f.kinds = new(r.Several)
+		f.subClasses = new(r.DividedShare)
 	}
-	v := Verdict{}
+	v := CollapseVerdict{}
 	v.State, v.Score = f.state()
-	v.Text = f.text(v.State)
+	v.Text = f.describe(v.State)
 	reason := func(format string, args ...any) { v.Reasons = append(v.Reasons, fmt.Sprintf(format, args...)) }
 	reason("rows of a class are %.2f times as far from each other as from the nearest other class "+
 		"(median over classes)", r.Compactness)
 	if told > 0 {
-		reason("%v, %.1f sub-classes on average", &r.Kinds, r.MeanKinds)
+		reason("%v, %.1f sub-classes on average", &r.SubClasses, r.MeanSubClasses)
 	}
 	if r.FineGain != nil {
 		reason("Recall@1 is %.3f by the training labels and %.3f by the fine ones; "+
@@ -167,7 +167,7 @@ func judge(r *Result) Verdict {
 	reason("alignment %.3f, uniformity %.3f, relative to the spread %.3g", r.Alignment, r.Uniformity, r.Spread)
 	reason("%.1f%% of triplets are violated, %.1f%% active at margin %g; the hardest, of class %s, "+
 		"is wrong by %.3g, so distances are off by at least %.3g", 100*r.Triplets.Violated, 100*r.Triplets.Active,
-		r.Triplets.Margin, r.name(r.Triplets.ClassHardest), r.Triplets.Hardest, r.Triplets.Isometry)
+		r.Triplets.Margin, r.className(r.Triplets.ClassHardest), r.Triplets.Hardest, r.Triplets.Isometry)
 	tight, loose := math.Inf(1), math.Inf(-1)
 	for _, c := range r.Classes {
 		if c.Compactness == nil {
@@ -175,21 +175,21 @@ func judge(r *Result) Verdict {
 		}
 		q := *c.Compactness
 		if q < tight {
-			tight, v.Tightest = q, c.Label
+			tight, v.MostCompact = q, c.Label
 		}
 		if q > loose {
-			loose, v.Loosest = q, c.Label
+			loose, v.LeastCompact = q, c.Label
 		}
 	}
 	if tight <= loose { // false if no class has a compactness
 		reason("most collapsed is class %s (compactness %.2f), least separated class %s (compactness %.2f)",
-			r.name(v.Tightest), tight, r.name(v.Loosest), loose)
+			r.className(v.MostCompact), tight, r.className(v.LeastCompact), loose)
 	}
 	return v
 }
 
-// name returns the name of a class, or its label.
-func (r *Result) name(label int64) string {
+// className returns the name of a class, or its label.
+func (r *Diagnosis) className(label int64) string {
 	for _, c := range r.Classes {
 		if c.Label == label && c.Name != "" {
 			return c.Name

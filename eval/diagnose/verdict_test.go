@@ -12,13 +12,13 @@ func TestVerdictFollowsTheFigures(t *testing.T) {
 	for _, c := range []struct {
 		situation                                   string
 		recall, chance, compactness, multi, fineway float64
-		want                                        State
+		want                                        CollapseState
 		says, saysNot                               string
 	}{
 		{"chance", 0.11, 0.10, 1.00, 0, none,
-			Unseparated, "not separated: Recall@1 is 0.110, and chance gives 0.100", ""},
-		{"chance, in points", 0.12, 0.10, 0.05, 0, 0, Unseparated, "cannot be judged yet", "collapsed."},
-		{"less than chance", 0.01, 0.10, 1.05, none, none, Unseparated, "not separated", ""},
+			NotSeparated, "not separated: Recall@1 is 0.110, and chance gives 0.100", ""},
+		{"chance, in points", 0.12, 0.10, 0.05, 0, 0, NotSeparated, "cannot be judged yet", "collapsed."},
+		{"less than chance", 0.01, 0.10, 1.05, none, none, NotSeparated, "not separated", ""},
 
 		{"untrained features", 0.41, 0.01, 0.99, 0, none,
 			Overlapping, "The classes overlap: Recall@1 is 0.410", "in part"},
@@ -35,12 +35,12 @@ func TestVerdictFollowsTheFigures(t *testing.T) {
 			"separated only in part (Recall@1 0.550, by chance 0.010)", ""},
 
 		{"collapsed in part", 0.95, 0.1, 0.35, 0, 0.35,
-			Partial, "some of the differences within them remain", "overlap"},
-		{"collapsed in part, no fine labels", 0.8, 0.1, 0.35, 0, none, Partial, "mostly separated", ""},
+			PartlyCollapsed, "some of the differences within them remain", "overlap"},
+		{"collapsed in part, no fine labels", 0.8, 0.1, 0.35, 0, none, PartlyCollapsed, "mostly separated", ""},
 		{"wide and in no order", 0.98, 0.1, 0.7, 0, 0,
-			Partial, "keep their width, but the rows within them are in little order",
+			PartlyCollapsed, "keep their width, but the rows within them are in little order",
 			"differences"},
-		{"few modes", 0.98, 0.1, 0.25, 0.3, none, Partial, "in part", ""},
+		{"few modes", 0.98, 0.1, 0.25, 0.3, none, PartlyCollapsed, "in part", ""},
 
 		{"well ordered", 0.98, 0.1, 0.7, 0.6, 0.8, Structured, "they are separated, and dissimilar rows", "in part"},
 		{"well ordered, in one piece", 0.98, 0.1, 0.7, 0, 0.8, Structured, "keeps the structure", "in part"},
@@ -48,15 +48,15 @@ func TestVerdictFollowsTheFigures(t *testing.T) {
 		{"wide and separated", 0.97, 0.1, 0.95, 0, none, Structured, "stay apart", "in part"},
 		{"ordered, half of the queries right", 0.55, 0.01, 0.8, 0.4, 0.7, Structured, "separated only in part", ""},
 	} {
-		f := figures{recall: c.recall, chance: c.chance, compactness: c.compactness}
+		f := evidence{recall: c.recall, chance: c.chance, compactness: c.compactness}
 		if c.multi != none {
-			f.kinds = new(c.multi)
+			f.subClasses = new(c.multi)
 		}
 		if c.fineway != none {
-			f.order = new(c.fineway)
+			f.fineGain = new(c.fineway)
 		}
 		got, score := f.state()
-		text := f.text(got)
+		text := f.describe(got)
 		if got != c.want || !strings.Contains(text, c.says) || c.saysNot != "" && strings.Contains(text, c.saysNot) {
 			t.Errorf("%s: %q (%.2f), want %q: %s", c.situation, got, score, c.want, text)
 		}
@@ -73,7 +73,7 @@ func TestScoreGrowsWithItsSigns(t *testing.T) {
 		for _, m := range steps[:7] {
 			for _, o := range steps[:8] {
 				at := func(c, m, o float64) float64 {
-					_, _, _, score := figures{compactness: c, kinds: new(m), order: new(o)}.signs()
+					_, _, _, score := evidence{compactness: c, subClasses: new(m), fineGain: new(o)}.signs()
 					return score
 				}
 				v := at(c, m, o)
@@ -87,17 +87,17 @@ func TestScoreGrowsWithItsSigns(t *testing.T) {
 
 // Features that nothing has drawn together, in as many classes as rows can tell.
 func TestUntrainedFeaturesHaveNotCollapsed(t *testing.T) {
-	in := model(5, 30, 10, 16, 0, 3)
+	in := drawModel(5, 30, 10, 16, 0, 3)
 	in.Fine = nil
-	r := run(t, in, Options{})
-	if r.Verdict.State != Overlapping || r.Compactness < 0.8 || r.Several > 0 {
-		t.Errorf("%q at compactness %.2f, modes %.2f, Recall@1 %.2f: %s", r.Verdict.State, r.Compactness, r.Several,
+	r := runDiagnosis(t, in, DiagnosisOptions{})
+	if r.Verdict.State != Overlapping || r.Compactness < 0.8 || r.DividedShare > 0 {
+		t.Errorf("%q at compactness %.2f, modes %.2f, Recall@1 %.2f: %s", r.Verdict.State, r.Compactness, r.DividedShare,
 			r.Recall, r.Verdict.Text)
 	}
 }
 
 func TestStatesAsText(t *testing.T) {
-	var v Verdict
+	var v CollapseVerdict
 	if err := json.Unmarshal([]byte(`{"state": "overlapping"}`), &v); err != nil || v.State != Overlapping {
 		t.Errorf("%v, %v", v, err)
 	}

@@ -22,7 +22,7 @@ func TestNearestOfRowsAllAlike(t *testing.T) {
 		for name, x := range map[string]*matrix.Dense{"one": one, "two": two} {
 			var got *Neighbours
 			var err error
-			opt := Options{Distance: dist, Memory: 16 << 20}
+			opt := RankOptions{Distance: dist, Memory: 16 << 20}
 			taken := budgettest.Allocated(func() { got, err = Nearest(t.Context(), x, nil, k, opt) })
 			if err != nil {
 				t.Fatal(err)

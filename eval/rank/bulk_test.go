@@ -16,19 +16,19 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// seen is a tally that notes what comes in bulk.
-type seen struct {
+// bulkCounter is a tally that notes what comes in bulk.
+type bulkCounter struct {
 	*tally
 	counts atomic.Int64
 }
 
-func (s *seen) Add(i int, ahead []int32) {
+func (s *bulkCounter) Add(i int, ahead []int32) {
 	s.counts.Add(1)
 	s.tally.Add(i, ahead)
 }
 
-// oneByOne hides that a sink counts.
-type oneByOne struct{ exact.Sink }
+// plainSink hides that a sink counts.
+type plainSink struct{ exact.Sink }
 
 // Counting in bulk comes to the same as counting item by item.
 func TestBulk(t *testing.T) {
@@ -45,16 +45,16 @@ func TestBulk(t *testing.T) {
 			q := Set{X: x, Labels: [][]int64{labelColumn(rng, n, n/8)}}
 			var want *tally
 			for _, inBulk := range []bool{false, true} {
-				p := newProblem(q, q, exact.Self{Same: true}, Options{Depth: depth})
+				p := newProblem(q, q, exact.Self{Same: true}, RankOptions{Depth: depth})
 				sp := p.space()
 				r := exact.NewRunner(sp, exact.Self{Same: true}, defaultMemory, quantized.Bits16)
 				got, err := newTally(context.Background(), p, sp, 0, n)
 				if err != nil {
 					t.Fatal(err)
 				}
-				s := &seen{tally: got}
+				s := &bulkCounter{tally: got}
 				if !inBulk {
-					if err := r.Run(context.Background(), oneByOne{s}, 0, n); err != nil {
+					if err := r.Run(context.Background(), plainSink{s}, 0, n); err != nil {
 						t.Fatal(err)
 					}
 					want = got
@@ -67,12 +67,12 @@ func TestBulk(t *testing.T) {
 				if s.counts.Load() == 0 {
 					t.Errorf("%s: nothing came in bulk", what)
 				}
-				if !slices.Equal(got.alive, want.alive) || !slices.Equal(got.before, want.before) {
+				if !slices.Equal(got.remaining, want.remaining) || !slices.Equal(got.aheadOfLast, want.aheadOfLast) {
 					t.Errorf("%s: other marks are left", what)
 				}
 				for i := range n {
 					from := got.start[i]
-					to := from + int(got.alive[i])
+					to := from + int(got.remaining[i])
 					if !slices.Equal(got.ahead[from:to], want.ahead[from:to]) {
 						t.Fatalf("%s: query %d: %v, want %v", what, i, got.ahead[from:to], want.ahead[from:to])
 					}

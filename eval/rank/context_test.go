@@ -9,7 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-func TestLongFunctionsStop(t *testing.T) {
+func TestRankingStops(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	x := matrix.New(1500, 6)
 	labels := make([]int64, x.Rows)
@@ -22,20 +22,20 @@ func TestLongFunctionsStop(t *testing.T) {
 	set := Set{X: x, Labels: [][]int64{labels}}
 	for name, compute := range map[string]func(ctx context.Context) error{
 		"Positives": func(ctx context.Context) error {
-			return Positives(ctx, set, nil, Options{}, func(Query) {})
+			return RankPositives(ctx, set, nil, RankOptions{}, func(RankedQuery) {})
 		},
 		"Positives in parts, with a gallery": func(ctx context.Context) error {
-			return Positives(ctx, set, &set, Options{Memory: 1 << 16, First: true}, func(Query) {})
+			return RankPositives(ctx, set, &set, RankOptions{Memory: 1 << 16, FirstOnly: true}, func(RankedQuery) {})
 		},
 		"Positives by heads": func(ctx context.Context) error {
-			return Positives(ctx, set, nil, Options{Depth: 45, Memory: 1 << 20}, func(Query) {})
+			return RankPositives(ctx, set, nil, RankOptions{Depth: 45, Memory: 1 << 20}, func(RankedQuery) {})
 		},
 		"Nearest": func(ctx context.Context) error {
-			_, err := Nearest(ctx, x, nil, 5, Options{})
+			_, err := Nearest(ctx, x, nil, 5, RankOptions{})
 			return err
 		},
 		"Nearest in parts, by cosine": func(ctx context.Context) error {
-			_, err := Nearest(ctx, x, x, 5, Options{Distance: Cosine, Memory: 1 << 16})
+			_, err := Nearest(ctx, x, x, 5, RankOptions{Distance: Cosine, Memory: 1 << 16})
 			return err
 		},
 	} {

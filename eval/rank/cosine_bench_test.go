@@ -24,21 +24,21 @@ func BenchmarkCosine(b *testing.B) {
 	}
 	b.Run("positives", func(b *testing.B) {
 		for b.Loop() {
-			opt := Options{Distance: Cosine, Depth: 1000}
-			if err := Positives(b.Context(), Set{x, [][]int64{y}}, nil, opt, func(Query) {}); err != nil {
+			opt := RankOptions{Distance: Cosine, Depth: 1000}
+			if err := RankPositives(b.Context(), Set{x, [][]int64{y}}, nil, opt, func(RankedQuery) {}); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("nearest9", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := Nearest(b.Context(), x, nil, 9, Options{Distance: Cosine}); err != nil {
+			if _, err := Nearest(b.Context(), x, nil, 9, RankOptions{Distance: Cosine}); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("between", func(b *testing.B) {
-		between := Between(x, x, Cosine)
+		between := DistanceFunc(x, x, Cosine)
 		var sum float64
 		for b.Loop() {
 			for i := range 500 {
@@ -69,8 +69,8 @@ func BenchmarkParallel(b *testing.B) {
 		}
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				opt := Options{Distance: Cosine}
-				if err := Positives(b.Context(), Set{x, [][]int64{y}}, nil, opt, func(Query) {}); err != nil {
+				opt := RankOptions{Distance: Cosine}
+				if err := RankPositives(b.Context(), Set{x, [][]int64{y}}, nil, opt, func(RankedQuery) {}); err != nil {
 					b.Fatal(err)
 				}
 			}

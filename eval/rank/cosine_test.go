@@ -12,10 +12,10 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// scaled makes rows of few directions. Copies of a direction have other lengths, and some
+// drawScaled makes rows of few directions. Copies of a direction have other lengths, and some
 // directions are others with their coordinates in another order, so that cosines with a
 // constant query are equal though no row is.
-func scaled(rng *rand.Rand, n, d int) *matrix.Dense {
+func drawScaled(rng *rand.Rand, n, d int) *matrix.Dense {
 	x := matrix.New(n, d)
 	var directions [][]float32
 	for range 4 {
@@ -39,8 +39,8 @@ func scaled(rng *rand.Rand, n, d int) *matrix.Dense {
 	return x
 }
 
-// byCosine ranks by sorting cosines that are rounded once.
-func byCosine(x *matrix.Dense, labels []int64) (rows [][]int32, ranks [][]answer) {
+// rankByCosine ranks by sorting cosines that are rounded once.
+func rankByCosine(x *matrix.Dense, labels []int64) (rows [][]int32, ranks [][]answer) {
 	for i := range x.Rows {
 		cosines := make([]float64, x.Rows)
 		var order []int32
@@ -67,25 +67,25 @@ func byCosine(x *matrix.Dense, labels []int64) (rows [][]int32, ranks [][]answer
 func TestEqualCosinesGoByRow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	for _, d := range []int{2, 3, 17, 40} {
-		x := scaled(rng, 90, d)
+		x := drawScaled(rng, 90, d)
 		labels := make([]int64, x.Rows)
 		for i := range labels {
 			labels[i] = int64(rng.IntN(5))
 		}
-		rows, want := byCosine(x, labels)
+		rows, want := rankByCosine(x, labels)
 		set := Set{x, [][]int64{labels}}
-		for _, opt := range []Options{{}, {Depth: 7}, {First: true}, {heads: always}, {heads: always, Depth: 5},
-			{begin: quantized.Bits8}, {begin: quantized.Float32}} {
+		for _, opt := range []RankOptions{{}, {Depth: 7}, {FirstOnly: true}, {heads: choiceYes}, {heads: choiceYes, Depth: 5},
+			{tileKind: quantized.Bits8}, {tileKind: quantized.Float32}} {
 			opt.Distance = Cosine
 			got := collect(t, set, nil, opt)
-			for i, columns := range cut(want, opt) {
+			for i, columns := range cutQueries(want, opt) {
 				if !slices.Equal(got[i][0].ranks, columns[0].ranks) {
 					t.Fatalf("d %d, %+v: query %d has ranks %v, want %v", d, opt, i, got[i][0].ranks, columns[0].ranks)
 				}
 			}
 		}
 		for _, k := range []int{1, 9, 60} {
-			nb, err := Nearest(t.Context(), x, nil, k, Options{Distance: Cosine})
+			nb, err := Nearest(t.Context(), x, nil, k, RankOptions{Distance: Cosine})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +93,7 @@ func TestEqualCosinesGoByRow(t *testing.T) {
 				if got := nb.Row[i*k : (i+1)*k]; !slices.Equal(got, rows[i][:k]) {
 					t.Fatalf("d %d: query %d has nearest %v, want %v", d, i, got, rows[i][:k])
 				}
-				if v := reversed(nb.Value[i*k : (i+1)*k]); v[k-1] > 1 || !slices.IsSorted(v) {
+				if v := reverse(nb.Value[i*k : (i+1)*k]); v[k-1] > 1 || !slices.IsSorted(v) {
 					t.Fatalf("d %d: query %d has cosines %v", d, i, v)
 				}
 			}
@@ -101,7 +101,7 @@ func TestEqualCosinesGoByRow(t *testing.T) {
 	}
 }
 
-func reversed(v []float64) []float64 {
+func reverse(v []float64) []float64 {
 	v = slices.Clone(v)
 	slices.Reverse(v)
 	return v
@@ -117,11 +117,11 @@ func TestParallelRows(t *testing.T) {
 			g.Row(i)[j] = float32(2*i+1) * v
 		}
 	}
-	nb, err := Nearest(t.Context(), q, g, 8, Options{Distance: Cosine})
+	nb, err := Nearest(t.Context(), q, g, 8, RankOptions{Distance: Cosine})
 	if err != nil {
 		t.Fatal(err)
 	}
-	between := Between(q, g, Cosine)
+	between := DistanceFunc(q, g, Cosine)
 	for i, row := range nb.Row {
 		if int(row) != i || nb.Value[i] != 1 || between(0, i) != 0 {
 			t.Errorf("place %d: row %d, cosine %v, distance %v", i, row, nb.Value[i], between(0, i))
@@ -135,13 +135,13 @@ func TestBetweenCosines(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 34))
 	up := func(v float64) uint64 { return (math.Float64bits(v) + 1<<33 - 1) >> 33 }
 	for _, d := range []int{2, 19, 64} {
-		x := scaled(rng, 60, d)
+		x := drawScaled(rng, 60, d)
 		x.Row(1)[0] = x.Row(1)[0] * (1 + 0x1p-22) // almost parallel to others
 		for i := 2; i < 12; i++ {
 			clear(x.Row(i))
 			x.Row(i)[0], x.Row(i)[1] = float32(i%2), float32(i%3) // cosines such as 0 and 1
 		}
-		between := Between(x, x, Cosine)
+		between := DistanceFunc(x, x, Cosine)
 		for i := range x.Rows {
 			for j := range x.Rows {
 				got, want := between(i, j), 1-cosine.Similarity(x.Row(i), x.Row(j))

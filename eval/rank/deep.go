@@ -14,51 +14,51 @@ import (
 // marks: of the items that matter in a query's ranking, and of its positives.
 const deepShare = 24
 
-// deeply reports whether to order a large share of each ranking.
-func (p *problem) deeply() bool {
-	if p.opt.deep != automatically || p.opt.heads != automatically {
-		return p.opt.deep == always
+// usesOrdering reports whether to order a large share of each ranking.
+func (p *problem) usesOrdering() bool {
+	if p.opt.deep != choiceAuto || p.opt.heads != choiceAuto {
+		return p.opt.deep == choiceYes
 	}
 	n := p.g.X.Rows
-	if p.opt.First || n < 1000 || p.opt.Depth > 0 && p.opt.Depth < n/deepShare ||
-		!exact.FullRankerFits(n, p.opt.memory()/2) {
+	if p.opt.FirstOnly || n < 1000 || p.opt.Depth > 0 && p.opt.Depth < n/deepShare ||
+		!exact.FullRankerFits(n, p.opt.memoryLimit()/2) {
 		return false
 	}
 	marks := 0
 	for i := p.opt.From; i < p.opt.To; i++ {
-		marks += p.marks(i)
+		marks += p.maxMarks(i)
 	}
 	return marks >= n/deepShare*(p.opt.To-p.opt.From)
 }
 
-// runDeep ranks by ordering.
-func (p *problem) runDeep(ctx context.Context, sp *exact.Space, visit func(Query)) error {
-	r := exact.NewFullRanker(sp, p.self, p.opt.Depth, p.opt.memory()/2)
-	columns := make([]placed, len(p.g.Labels))
+// runOrdered ranks by ordering.
+func (p *problem) runOrdered(ctx context.Context, sp *exact.Space, visit func(RankedQuery)) error {
+	r := exact.NewFullRanker(sp, p.self, p.opt.Depth, p.opt.memoryLimit()/2)
+	columns := make([]placedLabels, len(p.g.Labels))
 	for c := range columns {
-		columns[c] = p.placed(c, r.Rows())
+		columns[c] = p.placeLabels(c, r.Rows())
 	}
 	mixed := func(i int, places []int32) bool {
 		for c := range columns {
-			if columns[c].mixed(p.q.Labels[c][i], places) {
+			if columns[c].isMixed(p.q.Labels[c][i], places) {
 				return true
 			}
 		}
 		return false
 	}
 	from, n := p.opt.From, p.opt.To-p.opt.From
-	cuts := exact.SplitByMemory(n, p.opt.memory()/2, func(i int) int64 {
-		return 4*int64(len(columns)*p.marks(from+i)) + queryBytes
+	cuts := exact.SplitByMemory(n, p.opt.memoryLimit()/2, func(i int) int64 {
+		return 4*int64(len(columns)*p.maxMarks(from+i)) + queryBytes
 	})
 	for g := range len(cuts) - 1 {
 		r.Progress = exact.SubProgress(p.opt.Progress, cuts[g], cuts[g+1], n)
 		lo, hi := from+cuts[g], from+cuts[g+1]
-		out := make([]answers, hi-lo)
+		out := make([]positiveRanks, hi-lo)
 		err := r.Run(ctx, lo, hi, mixed, func(i int, places []int32) {
 			a := &out[i-lo]
 			room := 1
 			for c := range columns {
-				room += min(p.count(i, c), len(places))
+				room += min(p.numPositives(i, c), len(places))
 			}
 			a.ranks = make([]int32, 0, room)
 			for c := range columns {
@@ -69,13 +69,13 @@ func (p *problem) runDeep(ctx context.Context, sp *exact.Space, visit func(Query
 		if err != nil {
 			return err
 		}
-		p.visit(out, lo, visit)
+		p.visitRanks(out, lo, visit)
 	}
 	return nil
 }
 
-// placed is a column of the gallery's labels by place.
-type placed struct {
+// placedLabels is a column of the gallery's labels by place.
+type placedLabels struct {
 	labels []int64
 	// code is 1 to 255 for the labels of codes and 0 for others. It takes up an eighth of the labels, which stay in
 	// the processor's cache.
@@ -83,9 +83,9 @@ type placed struct {
 	codes map[int64]uint8
 }
 
-// placed returns a column of labels by place, with codes for the most frequent labels.
-func (p *problem) placed(c int, rows []int32) placed {
-	out := placed{labels: make([]int64, len(rows)), code: make([]uint8, len(rows)), codes: map[int64]uint8{}}
+// placeLabels returns a column of labels by place, with codes for the most frequent labels.
+func (p *problem) placeLabels(c int, rows []int32) placedLabels {
+	out := placedLabels{labels: make([]int64, len(rows)), code: make([]uint8, len(rows)), codes: map[int64]uint8{}}
 	labels := slices.SortedFunc(maps.Keys(p.members[c]), func(a, b int64) int {
 		return cmp.Or(len(p.members[c][b])-len(p.members[c][a]), cmp.Compare(a, b))
 	})
@@ -99,8 +99,8 @@ func (p *problem) placed(c int, rows []int32) placed {
 	return out
 }
 
-// mixed reports whether some places have the label and some have not.
-func (l *placed) mixed(label int64, places []int32) bool {
+// isMixed reports whether some places have the label and some have not.
+func (l *placedLabels) isMixed(label int64, places []int32) bool {
 	first := l.labels[places[0]] == label
 	for _, at := range places[1:] {
 		if l.labels[at] == label != first {
@@ -111,7 +111,7 @@ func (l *placed) mixed(label int64, places []int32) bool {
 }
 
 // ranks appends to dst the ranks of the places with the label. dst has room for one more.
-func (l *placed) ranks(dst []int32, label int64, places []int32) []int32 {
+func (l *placedLabels) ranks(dst []int32, label int64, places []int32) []int32 {
 	code, ok := l.codes[label]
 	if !ok {
 		for k, at := range places {

@@ -45,9 +45,9 @@ func (d Distance) MarshalText() ([]byte, error) { return distanceNames.Marshal(d
 // UnmarshalText reads a name.
 func (d *Distance) UnmarshalText(text []byte) error { return distanceNames.Unmarshal(d, text) }
 
-// From returns the distance for a Value of Neighbours: the Euclidean distance, 1 - cosine, or minus the
+// FromValue returns the distance for a Value of Neighbours: the Euclidean distance, 1 - cosine, or minus the
 // product. It is smaller for nearer items.
-func (d Distance) From(value float64) float64 {
+func (d Distance) FromValue(value float64) float64 {
 	switch d {
 	case Cosine:
 		return 1 - value
@@ -57,16 +57,16 @@ func (d Distance) From(value float64) float64 {
 	return math.Sqrt(max(value, 0))
 }
 
-// Normalized returns a copy of x with every row scaled to length 1; rows of
+// NormalizeRows returns a copy of x with every row scaled to length 1; rows of
 // zeros are left unchanged.
-func Normalized(x *matrix.Dense) *matrix.Dense { return exact.Normalized(x) }
+func NormalizeRows(x *matrix.Dense) *matrix.Dense { return exact.Normalized(x) }
 
-// Between returns a function that computes the distance of row i of q and row j of g in float64, as
-// Distance.From returns it. Equal arguments give equal bits on every machine. The Euclidean distance of
+// DistanceFunc returns a function that computes the distance of row i of q and row j of g in float64, as
+// Distance.FromValue returns it. Equal arguments give equal bits on every machine. The Euclidean distance of
 // equal rows is 0. The cosine distance of parallel rows is 0, and never negative. Mathematically equal
 // cosine distances agree in at least 20 significant bits, rounded up. The function is safe for
 // concurrent use. It panics if the rows differ in length.
-func Between(q, g *matrix.Dense, d Distance) func(i, j int) float64 {
+func DistanceFunc(q, g *matrix.Dense, d Distance) func(i, j int) float64 {
 	if q.Cols != g.Cols {
 		panic(fmt.Sprintf("rank: rows of %d and of %d dimensions", q.Cols, g.Cols))
 	}

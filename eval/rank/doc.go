@@ -1,6 +1,6 @@
 // Package rank orders a gallery by its distance to queries, exactly.
 //
-//	nb, err := rank.Nearest(ctx, queries, gallery, 10, rank.Options{Distance: rank.Cosine})
+//	nb, err := rank.Nearest(ctx, queries, gallery, 10, rank.RankOptions{Distance: rank.Cosine})
 //	first := nb.Row[0] // the row of the gallery nearest to query 0
 //
 // Nearest returns the k nearest items of every query. Positives returns the ranks of every query's

@@ -11,7 +11,7 @@ import (
 func ExampleNearest() {
 	gallery := matrix.FromSlice(4, 2, []float32{0, 0, 3, 4, 1, 0, -6, 8})
 	query := matrix.FromSlice(1, 2, []float32{3, 3})
-	nb, err := rank.Nearest(context.Background(), query, gallery, 3, rank.Options{})
+	nb, err := rank.Nearest(context.Background(), query, gallery, 3, rank.RankOptions{})
 	if err != nil {
 		panic(err)
 	}
@@ -28,8 +28,8 @@ func ExampleNearest() {
 func ExamplePositives() {
 	set := rank.Set{X: matrix.FromSlice(4, 1, []float32{0, 1, 5, 7}), Labels: [][]int64{{1, 2, 1, 2}}}
 	var sum float64
-	err := rank.Positives(context.Background(), set, nil, rank.Options{First: true}, func(q rank.Query) {
-		fmt.Printf("query %d: %d positive, the nearest at rank %d\n", q.Index, q.R, q.Ranks[0])
+	err := rank.RankPositives(context.Background(), set, nil, rank.RankOptions{FirstOnly: true}, func(q rank.RankedQuery) {
+		fmt.Printf("query %d: %d positive, the nearest at rank %d\n", q.Index, q.Positives, q.Ranks[0])
 		sum += 1 / float64(q.Ranks[0])
 	})
 	if err != nil {

@@ -7,21 +7,21 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 )
 
-// answers holds the ranks of a query's positives for each column of labels.
-type answers struct {
+// positiveRanks holds the ranks of a query's positives for each column of labels.
+type positiveRanks struct {
 	ranks []int32
 	ends  []int32 // end of each column's ranks
 }
 
 // rankHeads ranks the positives of queries lo..hi-1 that are in their heads.
-func (p *problem) rankHeads(ctx context.Context, r *exact.HeadRanker, lo, hi int) ([]answers, error) {
-	out := make([]answers, hi-lo)
-	err := r.Run(ctx, lo, hi, func(h *exact.Head) { out[h.Query-lo] = p.answer(h) })
+func (p *problem) rankHeads(ctx context.Context, r *exact.HeadRanker, lo, hi int) ([]positiveRanks, error) {
+	out := make([]positiveRanks, hi-lo)
+	err := r.Run(ctx, lo, hi, func(h *exact.Head) { out[h.Query-lo] = p.ranksInHead(h) })
 	return out, err
 }
 
-// answer returns the ranks of the positives in a head.
-func (p *problem) answer(h *exact.Head) (out answers) {
+// ranksInHead returns the ranks of the positives in a head.
+func (p *problem) ranksInHead(h *exact.Head) (out positiveRanks) {
 	var ordered []exact.Item
 	for c, labels := range p.g.Labels {
 		y := p.q.Labels[c][h.Query]
@@ -42,7 +42,7 @@ func (p *problem) answer(h *exact.Head) (out answers) {
 			slices.Sort(out.ranks[from:])
 		default:
 			if ordered == nil {
-				ordered = h.Ordered(func(items []exact.Item) bool { return p.mixed(items, h.Query) })
+				ordered = h.Ordered(func(items []exact.Item) bool { return p.isMixed(items, h.Query) })
 			}
 			for k, it := range ordered {
 				if labels[it.Row] == y {
@@ -55,8 +55,8 @@ func (p *problem) answer(h *exact.Head) (out answers) {
 	return out
 }
 
-// mixed reports whether some items are positives and some are not, by any column.
-func (p *problem) mixed(items []exact.Item, i int) bool {
+// isMixed reports whether some items are positives and some are not, by any column.
+func (p *problem) isMixed(items []exact.Item, i int) bool {
 	for c, labels := range p.g.Labels {
 		y := p.q.Labels[c][i]
 		first := labels[items[0].Row] == y
@@ -69,12 +69,12 @@ func (p *problem) mixed(items []exact.Item, i int) bool {
 	return false
 }
 
-// visit calls visit with the ranks of queries lo, lo+1, ... in order.
-func (p *problem) visit(all []answers, lo int, visit func(Query)) {
+// visitRanks calls visit with the ranks of queries lo, lo+1, ... in order.
+func (p *problem) visitRanks(all []positiveRanks, lo int, visitRanks func(RankedQuery)) {
 	for k, a := range all {
 		from := int32(0)
 		for c, to := range a.ends {
-			visit(Query{Index: lo + k, Column: c, R: p.count(lo+k, c), Ranks: a.ranks[from:to]})
+			visitRanks(RankedQuery{Index: lo + k, Column: c, Positives: p.numPositives(lo+k, c), Ranks: a.ranks[from:to]})
 			from = to
 		}
 	}

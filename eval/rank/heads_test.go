@@ -14,8 +14,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// classesOf are ways to label n rows: what ranking by heads must get right.
-var classesOf = map[string]func(rng *rand.Rand, n int) []int64{
+// labelings are ways to label n rows: what ranking by heads must get right.
+var labelings = map[string]func(rng *rand.Rand, n int) []int64{
 	"one class":  func(_ *rand.Rand, n int) []int64 { return make([]int64, n) },
 	"ten":        func(rng *rand.Rand, n int) []int64 { return labelColumn(rng, n, 10) },
 	"singletons": func(rng *rand.Rand, n int) []int64 { return labelColumn(rng, n, 20*n) },
@@ -41,26 +41,26 @@ func TestHeads(t *testing.T) {
 		fill(rng, x)
 		fill(rng, other)
 		e := 0
-		for _, labels := range slices.Sorted(maps.Keys(classesOf)) {
-			classes := classesOf[labels]
+		for _, labels := range slices.Sorted(maps.Keys(labelings)) {
+			classes := labelings[labels]
 			q := Set{X: x, Labels: [][]int64{classes(rng, n), labelColumn(rng, n, 50)}}
 			g := Set{X: other, Labels: [][]int64{classes(rng, exact.Block+1), labelColumn(rng, exact.Block+1, 50)}}
 			for _, depth := range []int{1, 20, 300} {
-				opt := Options{Depth: depth, Distance: Distance(e % 3), Memory: []int64{0, 1 << 20}[e%2]}
+				opt := RankOptions{Depth: depth, Distance: Distance(e % 3), Memory: []int64{0, 1 << 20}[e%2]}
 				gallery := []*Set{nil, &g}[e/2%2]
 				if (e+len(name))%7 != 0 {
 					opt.From, opt.To = exact.Block-93, exact.Block+50
 				}
 				e++
-				opt.heads = never
+				opt.heads = choiceNo
 				want := collect(t, q, gallery, opt)
-				opt.deep = always
+				opt.deep = choiceYes
 				compare(t, fmt.Sprintf("%s, %s, deep, %v, depth %d, separate %v", name, labels, opt.Distance, depth,
 					gallery != nil), collect(t, q, gallery, opt), want)
-				opt.deep = never
-				opt.heads = always
+				opt.deep = choiceNo
+				opt.heads = choiceYes
 				begin := func(engine string, begin quantized.Kind) {
-					opt.begin = begin
+					opt.tileKind = begin
 					what := fmt.Sprintf("%s, %s, %s, %v, depth %d, separate %v", name, labels, engine,
 						opt.Distance, depth, gallery != nil)
 					compare(t, what, collect(t, q, gallery, opt), want)
@@ -85,10 +85,10 @@ func TestDeep(t *testing.T) {
 		rowtest.Kinds[name](rng, x)
 		q := Set{X: x, Labels: [][]int64{labelColumn(rng, n, 2), labelColumn(rng, n, 700)}}
 		for e, depth := range []int{0, n / 2} {
-			opt := Options{Depth: depth, Distance: Distance((k + e) % 3), From: 700, To: 712, heads: never}
+			opt := RankOptions{Depth: depth, Distance: Distance((k + e) % 3), From: 700, To: 712, heads: choiceNo}
 			want := collect(t, q, nil, opt)
 			for _, memory := range []int64{1 << 20, 16 << 20} {
-				opt.deep, opt.Memory = always, memory
+				opt.deep, opt.Memory = choiceYes, memory
 				compare(t, fmt.Sprintf("%s, %v, depth %d, %d bytes", name, opt.Distance, depth, memory),
 					collect(t, q, nil, opt), want)
 			}
@@ -100,14 +100,14 @@ func TestDeep(t *testing.T) {
 func TestDeeply(t *testing.T) {
 	for _, c := range []struct {
 		rows, classes int
-		opt           Options
+		opt           RankOptions
 		want          bool
 	}{
-		{2000, 2, Options{Depth: 1000}, true}, {2000, 2, Options{}, true}, {2000, 20, Options{Depth: 100}, true},
-		{2000, 2, Options{Depth: 1000, First: true}, false}, {2000, 2, Options{Depth: 10}, false},
-		{2000, 30, Options{}, false}, {900, 2, Options{}, false}, {2000, 2, Options{Memory: 1000}, false},
-		{2000, 2, Options{heads: always}, false}, {2000, 2, Options{deep: never}, false},
-		{2000, 30, Options{deep: always}, true},
+		{2000, 2, RankOptions{Depth: 1000}, true}, {2000, 2, RankOptions{}, true}, {2000, 20, RankOptions{Depth: 100}, true},
+		{2000, 2, RankOptions{Depth: 1000, FirstOnly: true}, false}, {2000, 2, RankOptions{Depth: 10}, false},
+		{2000, 30, RankOptions{}, false}, {900, 2, RankOptions{}, false}, {2000, 2, RankOptions{Memory: 1000}, false},
+		{2000, 2, RankOptions{heads: choiceYes}, false}, {2000, 2, RankOptions{deep: choiceNo}, false},
+		{2000, 30, RankOptions{deep: choiceYes}, true},
 	} {
 		x, y := matrix.New(c.rows, 2), make([]int64, c.rows)
 		for i := range y {
@@ -115,7 +115,7 @@ func TestDeeply(t *testing.T) {
 		}
 		c.opt.To = x.Rows
 		q := Set{X: x, Labels: [][]int64{y}}
-		if got := newProblem(q, q, exact.Self{Same: true}, c.opt).deeply(); got != c.want {
+		if got := newProblem(q, q, exact.Self{Same: true}, c.opt).usesOrdering(); got != c.want {
 			t.Errorf("%d rows, %d classes, %+v: deeply %v", c.rows, c.classes, c.opt, got)
 		}
 	}
@@ -130,8 +130,8 @@ func TestHeadsOnAnyCores(t *testing.T) {
 	var want [][]answer
 	for _, procs := range []int{1, 2, 5} {
 		old := runtime.GOMAXPROCS(procs)
-		got := collect(t, q, nil, Options{Depth: 100, heads: always})
-		deep := collect(t, q, nil, Options{Depth: 100, deep: always})
+		got := collect(t, q, nil, RankOptions{Depth: 100, heads: choiceYes})
+		deep := collect(t, q, nil, RankOptions{Depth: 100, deep: choiceYes})
 		runtime.GOMAXPROCS(old)
 		if want == nil {
 			want = got
@@ -146,12 +146,12 @@ func TestByHeads(t *testing.T) {
 	x := matrix.New(1000, 2)
 	for _, c := range []struct {
 		classes int
-		opt     Options
+		opt     RankOptions
 		want    bool
 	}{
-		{2, Options{Depth: 500}, true}, {2, Options{}, false}, {2, Options{Depth: 500, First: true}, false},
-		{100, Options{Depth: 10}, false}, {20, Options{Depth: 100}, true}, {20, Options{Depth: 300}, false},
-		{2, Options{Depth: 10}, false}, {2, Options{Depth: 500, heads: never}, false},
+		{2, RankOptions{Depth: 500}, true}, {2, RankOptions{}, false}, {2, RankOptions{Depth: 500, FirstOnly: true}, false},
+		{100, RankOptions{Depth: 10}, false}, {20, RankOptions{Depth: 100}, true}, {20, RankOptions{Depth: 300}, false},
+		{2, RankOptions{Depth: 10}, false}, {2, RankOptions{Depth: 500, heads: choiceNo}, false},
 	} {
 		y := make([]int64, x.Rows)
 		for i := range y {
@@ -159,7 +159,7 @@ func TestByHeads(t *testing.T) {
 		}
 		c.opt.To = x.Rows
 		q := Set{X: x, Labels: [][]int64{y}}
-		if got := newProblem(q, q, exact.Self{Same: true}, c.opt).byHeads(); got != c.want {
+		if got := newProblem(q, q, exact.Self{Same: true}, c.opt).usesHeads(); got != c.want {
 			t.Errorf("%d classes, %+v: by heads %v", c.classes, c.opt, got)
 		}
 	}

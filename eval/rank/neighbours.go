@@ -21,12 +21,12 @@ type Neighbours struct {
 }
 
 // Nearest finds the exact k nearest items of every query. A nil gallery means that the queries are the
-// gallery, and each query's own row is left out, as Options.Self says for a separate gallery. It returns an
+// gallery, and each query's own row is left out, as Options.SelfRows says for a separate gallery. It returns an
 // error if k is not in 1..(number of other items), if dimensions differ, if a row is not finite, if the
 // distance is unknown, or if the result (12 bytes for each neighbour) exceeds the limit on memory. The
 // options Depth, First, From and To have no effect. Once ctx is done it returns ctx.Err(), wrapped, within
 // milliseconds.
-func Nearest(ctx context.Context, queries, gallery *matrix.Dense, k int, opt Options) (*Neighbours, error) {
+func Nearest(ctx context.Context, queries, gallery *matrix.Dense, k int, opt RankOptions) (*Neighbours, error) {
 	if err := opt.Distance.Check(); err != nil {
 		return nil, err
 	}
@@ -35,8 +35,8 @@ func Nearest(ctx context.Context, queries, gallery *matrix.Dense, k int, opt Opt
 	}
 	g, self := queries, exact.Self{Same: gallery == nil}
 	if gallery != nil {
-		g, self.Item = gallery, opt.Self
-		if err := CheckSelf(opt.Self, queries.Rows, gallery.Rows); err != nil {
+		g, self.Item = gallery, opt.SelfRows
+		if err := CheckSelf(opt.SelfRows, queries.Rows, gallery.Rows); err != nil {
 			return nil, err
 		}
 	}
@@ -50,10 +50,10 @@ func Nearest(ctx context.Context, queries, gallery *matrix.Dense, k int, opt Opt
 	if err := exact.CheckWidth(g.Cols); err != nil {
 		return nil, err
 	}
-	if err := Finite(queries, "query"); err != nil {
+	if err := CheckFinite(queries, "query"); err != nil {
 		return nil, err
 	}
-	if err := Finite(g, "gallery"); err != nil {
+	if err := CheckFinite(g, "gallery"); err != nil {
 		return nil, err
 	}
 	if err := budget.Check(fmt.Sprintf("the %d nearest of %d items for %d queries", k, g.Rows, queries.Rows),
@@ -63,7 +63,7 @@ func Nearest(ctx context.Context, queries, gallery *matrix.Dense, k int, opt Opt
 	out := &Neighbours{K: k}
 	var err error
 	out.Row, out.Value, err = exact.TopK(ctx, queries, g, self, k, exact.Options{
-		Distance: exact.Distance(opt.Distance), Memory: opt.memory(), Progress: opt.Progress, FirstKind: opt.begin})
+		Distance: exact.Distance(opt.Distance), Memory: opt.memoryLimit(), Progress: opt.Progress, FirstKind: opt.tileKind})
 	if err != nil {
 		return nil, fmt.Errorf("the %d nearest of %d items for %d queries: %w", k, g.Rows, queries.Rows, err)
 	}

@@ -14,24 +14,24 @@ func TestNearestRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		q, g *matrix.Dense
 		k    int
-		opt  Options
+		opt  RankOptions
 		want string
 	}{
-		"nil":        {nil, x, 1, Options{}, "no query embeddings"},
-		"no rows":    {matrix.New(0, 1), nil, 1, Options{}, "1 nearest of -1 items: want 1 to 0"},
-		"k 0":        {x, nil, 0, Options{}, "want 1 to 2"},
-		"k below":    {x, x, -1, Options{}, "want 1 to 3"},
-		"k above":    {x, nil, 3, Options{}, "want 1 to 2"},
-		"dimensions": {x, matrix.New(3, 2), 1, Options{}, "queries have 1 dimensions, the gallery 2"},
-		"query":      {bad, x, 1, Options{}, "row 1 of the query embeddings holds NaN"},
-		"gallery":    {x, bad, 1, Options{}, "row 1 of the gallery embeddings holds NaN"},
-		"distance":   {x, nil, 1, Options{Distance: 3}, "unknown distance Distance(3)"},
+		"nil":        {nil, x, 1, RankOptions{}, "no query embeddings"},
+		"no rows":    {matrix.New(0, 1), nil, 1, RankOptions{}, "1 nearest of -1 items: want 1 to 0"},
+		"k 0":        {x, nil, 0, RankOptions{}, "want 1 to 2"},
+		"k below":    {x, x, -1, RankOptions{}, "want 1 to 3"},
+		"k above":    {x, nil, 3, RankOptions{}, "want 1 to 2"},
+		"dimensions": {x, matrix.New(3, 2), 1, RankOptions{}, "queries have 1 dimensions, the gallery 2"},
+		"query":      {bad, x, 1, RankOptions{}, "row 1 of the query embeddings holds NaN"},
+		"gallery":    {x, bad, 1, RankOptions{}, "row 1 of the gallery embeddings holds NaN"},
+		"distance":   {x, nil, 1, RankOptions{Distance: 3}, "unknown distance Distance(3)"},
 	} {
 		if _, err := Nearest(t.Context(), c.q, c.g, c.k, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}
 	}
-	n, err := Nearest(t.Context(), matrix.New(0, 1), x, 2, Options{})
+	n, err := Nearest(t.Context(), matrix.New(0, 1), x, 2, RankOptions{})
 	if err != nil || len(n.Row) != 0 {
 		t.Errorf("no queries: %+v, %v", n, err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// TestParts: ranges of queries that are ranked apart have the ranks of all at once.
-func TestParts(t *testing.T) {
+// TestRankParts: ranges of queries that are ranked apart have the ranks of all at once.
+func TestRankParts(t *testing.T) {
 	const n = 300
 	rng := rand.New(rand.NewPCG(3, 3))
 	random := func() Set {
@@ -26,13 +26,13 @@ func TestParts(t *testing.T) {
 	}
 	q, g := random(), random()
 	for _, gallery := range []*Set{nil, &g} {
-		for _, opt := range []Options{{}, {Depth: 7}, {First: true}, {Distance: Cosine}, {Memory: 1 << 12},
-			{Depth: 30, heads: always}} {
+		for _, opt := range []RankOptions{{}, {Depth: 7}, {FirstOnly: true}, {Distance: Cosine}, {Memory: 1 << 12},
+			{Depth: 30, heads: choiceYes}} {
 			told := func(cuts ...int) (all []string) {
 				for i, to := range cuts[1:] {
 					part := opt
 					part.From, part.To = cuts[i], to
-					err := Positives(context.Background(), q, gallery, part, func(v Query) {
+					err := RankPositives(context.Background(), q, gallery, part, func(v RankedQuery) {
 						all = append(all, fmt.Sprint(v))
 					})
 					if err != nil {
@@ -51,7 +51,7 @@ func TestParts(t *testing.T) {
 		}
 	}
 	for _, bad := range [][2]int{{-1, 5}, {5, 4}, {0, n + 1}, {5, 0}} {
-		if err := Positives(context.Background(), q, nil, Options{From: bad[0], To: bad[1]}, func(Query) {
+		if err := RankPositives(context.Background(), q, nil, RankOptions{From: bad[0], To: bad[1]}, func(RankedQuery) {
 			t.Error("visited")
 		}); err == nil {
 			t.Errorf("%v: no error", bad)

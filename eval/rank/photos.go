@@ -8,49 +8,49 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// Photos holds embeddings and the files they were made from. Path returns the file of row i, or "" if it
+// PhotoSet holds embeddings and the files they were made from. Path returns the file of row i, or "" if it
 // is unknown. A nil Path means that no file is known.
-type Photos struct {
+type PhotoSet struct {
 	X    *matrix.Dense
 	Path func(i int) string
 }
 
-func (s *Photos) path(i int) string {
+func (s *PhotoSet) path(i int) string {
 	if s.Path == nil {
 		return ""
 	}
 	return s.Path(i)
 }
 
-// Found holds the rows of the gallery that answer a query.
-type Found struct {
+// PhotoNeighbours holds the rows of the gallery that answer a query.
+type PhotoNeighbours struct {
 	// Row holds the query's nearest items, nearest first; Value is as in Neighbours.
 	Row   []int32
 	Value []float64
-	// Self holds the items that are the query itself, which Row leaves out. Such an item has the
+	// SelfRows holds the items that are the query itself, which Row leaves out. Such an item has the
 	// same file or a copy of it or, if the query or the item has no file, an embedding that is equal
 	// in every bit.
-	Self []int
+	SelfRows []int
 }
 
-// spare is the number of additional items that are ranked at first, because some may be the query.
-const spare = 8
+// extraItems is the number of additional items that are ranked at first, because some may be the query.
+const extraItems = 8
 
 // NearestPhotos finds the k nearest items of the gallery for every query, or all if there are fewer. It
 // leaves out the query's own photo in any row. It returns the errors of Nearest, but a k beyond the
 // gallery is no error.
-func NearestPhotos(ctx context.Context, queries, gallery Photos, k int, opt Options) ([]Found, error) {
+func NearestPhotos(ctx context.Context, queries, gallery PhotoSet, k int, opt RankOptions) ([]PhotoNeighbours, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("the %d nearest photos: want at least 1", k)
 	}
-	at := gallery.places()
+	at := gallery.rowByPath()
 	all := make([]int, queries.X.Rows)
 	for i := range all {
 		all[i] = i
 	}
-	out := make([]Found, queries.X.Rows)
+	out := make([]PhotoNeighbours, queries.X.Rows)
 	// If many items are the query itself, more items are ranked.
-	for wide := spare; len(all) > 0; wide *= 8 {
+	for wide := extraItems; len(all) > 0; wide *= 8 {
 		n := gallery.X.Rows
 		if k < n-wide {
 			n = k + wide
@@ -65,11 +65,11 @@ func NearestPhotos(ctx context.Context, queries, gallery Photos, k int, opt Opti
 		}
 		var again []int
 		for r, i := range all {
-			var f Found
+			var f PhotoNeighbours
 			path := queries.path(i)
 			q := selfmatch.New(path, queries.X.Row(i))
 			if row, ok := at[selfmatch.AbsPath(path)]; ok {
-				f.Self = append(f.Self, row)
+				f.SelfRows = append(f.SelfRows, row)
 			}
 			for e, j := range nb.Row[r*n : (r+1)*n] {
 				if err := ctx.Err(); err != nil {
@@ -77,9 +77,9 @@ func NearestPhotos(ctx context.Context, queries, gallery Photos, k int, opt Opti
 				}
 				switch {
 				case len(f.Row) == k:
-				case len(f.Self) > 0 && f.Self[0] == int(j):
+				case len(f.SelfRows) > 0 && f.SelfRows[0] == int(j):
 				case q.IsItem(gallery.path(int(j)), gallery.X.Row(int(j))):
-					f.Self = append(f.Self, int(j))
+					f.SelfRows = append(f.SelfRows, int(j))
 				default:
 					f.Row, f.Value = append(f.Row, j), append(f.Value, nb.Value[r*n+e])
 				}
@@ -93,8 +93,8 @@ func NearestPhotos(ctx context.Context, queries, gallery Photos, k int, opt Opti
 	return out, nil
 }
 
-// places maps the paths of the items' files to the first row with that path.
-func (s *Photos) places() map[string]int {
+// rowByPath maps the paths of the items' files to the first row with that path.
+func (s *PhotoSet) rowByPath() map[string]int {
 	at := make(map[string]int)
 	if s.Path == nil {
 		return at

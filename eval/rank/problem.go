@@ -12,11 +12,11 @@ import (
 type problem struct {
 	q, g    Set
 	self    exact.Self
-	opt     Options
+	opt     RankOptions
 	members []map[int64][]int32 // gallery rows of each label, increasing, by column
 }
 
-func newProblem(q, g Set, self exact.Self, opt Options) *problem {
+func newProblem(q, g Set, self exact.Self, opt RankOptions) *problem {
 	p := &problem{q: q, g: g, self: self, opt: opt}
 	for _, labels := range g.Labels {
 		m := make(map[int64][]int32)
@@ -46,8 +46,8 @@ func (p *problem) positives(dst []int32, i int) []int32 {
 	return dst
 }
 
-// count returns R of query i in column c.
-func (p *problem) count(i, c int) int {
+// numPositives returns R of query i in column c.
+func (p *problem) numPositives(i, c int) int {
 	y := p.q.Labels[c][i]
 	r := len(p.members[c][y])
 	if self := p.self.ItemOf(i); self >= 0 && p.g.Labels[c][self] == y {
@@ -66,19 +66,19 @@ func (p *problem) space() *exact.Space {
 
 // run ranks. If an approximate score does not show on which side of a mark an item is, the pair is
 // scored exactly, so the ranks are exact. Its only error is that of ctx.
-func (p *problem) run(ctx context.Context, visit func(Query)) error {
-	memory := p.opt.memory()
+func (p *problem) run(ctx context.Context, visit func(RankedQuery)) error {
+	memory := p.opt.memoryLimit()
 	sp := p.space()
-	if p.deeply() {
-		return p.runDeep(ctx, sp, visit)
+	if p.usesOrdering() {
+		return p.runOrdered(ctx, sp, visit)
 	}
-	if p.byHeads() && sp.Fits() {
+	if p.usesHeads() && sp.Fits() {
 		return p.runHeads(ctx, sp, visit)
 	}
 	// Half of the memory is for marks, half for packed rows.
-	r := exact.NewRunner(sp, p.self, memory/2, p.opt.begin)
+	r := exact.NewRunner(sp, p.self, memory/2, p.opt.tileKind)
 	from, n := p.opt.From, p.opt.To-p.opt.From
-	cuts := exact.SplitByMemory(n, memory/2, func(i int) int64 { return int64(p.marks(from+i))*markBytes + queryBytes })
+	cuts := exact.SplitByMemory(n, memory/2, func(i int) int64 { return int64(p.maxMarks(from+i))*markBytes + queryBytes })
 	for g := range len(cuts) - 1 {
 		r.Progress = exact.SubProgress(p.opt.Progress, cuts[g], cuts[g+1], n)
 		lo, hi := from+cuts[g], from+cuts[g+1]
@@ -89,23 +89,23 @@ func (p *problem) run(ctx context.Context, visit func(Query)) error {
 		if err := r.Run(ctx, t, lo, hi); err != nil {
 			return err
 		}
-		if err := t.visit(ctx, visit); err != nil {
+		if err := t.visitRanks(ctx, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// mostMarked is the mean number of marks of a query up to which ranking counts marks. With more, finding
+// maxMeanMarks is the mean number of marks of a query up to which ranking counts marks. With more, finding
 // the first items of the ranking is faster.
-const mostMarked = 40
+const maxMeanMarks = 40
 
-// byHeads reports whether to rank by heads.
-func (p *problem) byHeads() bool {
-	if p.opt.First || p.opt.heads == never {
+// usesHeads reports whether to rank by heads.
+func (p *problem) usesHeads() bool {
+	if p.opt.FirstOnly || p.opt.heads == choiceNo {
 		return false
 	}
-	if p.opt.heads == always {
+	if p.opt.heads == choiceYes {
 		return true
 	}
 	if p.opt.Depth == 0 {
@@ -113,19 +113,19 @@ func (p *problem) byHeads() bool {
 	}
 	marks := 0
 	for i := p.opt.From; i < p.opt.To; i++ {
-		marks += p.marks(i)
+		marks += p.maxMarks(i)
 	}
 	n := p.opt.To - p.opt.From
 	// The marks of good embeddings end long before a depth that is far beyond their number.
-	return marks > mostMarked*n && 4*marks >= p.opt.Depth*n
+	return marks > maxMeanMarks*n && 4*marks >= p.opt.Depth*n
 }
 
 // runHeads ranks by heads.
-func (p *problem) runHeads(ctx context.Context, sp *exact.Space, visit func(Query)) error {
-	memory := p.opt.memory()
-	r := exact.NewHeadRanker(sp, p.self, p.opt.Depth, memory/2, p.opt.begin)
+func (p *problem) runHeads(ctx context.Context, sp *exact.Space, visit func(RankedQuery)) error {
+	memory := p.opt.memoryLimit()
+	r := exact.NewHeadRanker(sp, p.self, p.opt.Depth, memory/2, p.opt.tileKind)
 	from, n := p.opt.From, p.opt.To-p.opt.From
-	cuts := exact.SplitByMemory(n, memory/2, func(i int) int64 { return r.HeadBytes() + 4*int64(p.marks(from+i)) })
+	cuts := exact.SplitByMemory(n, memory/2, func(i int) int64 { return r.HeadBytes() + 4*int64(p.maxMarks(from+i)) })
 	// the first block shows how much 8 bits leave open
 	if first := min(exact.Block, n); cuts[1] > first && n > 4*first {
 		cuts = slices.Insert(cuts, 1, first)
@@ -136,13 +136,13 @@ func (p *problem) runHeads(ctx context.Context, sp *exact.Space, visit func(Quer
 		if err != nil {
 			return err
 		}
-		p.visit(ranks, from+cuts[g], visit)
+		p.visitRanks(ranks, from+cuts[g], visit)
 		r.ChooseKind()
 	}
 	return nil
 }
 
-func (o *Options) memory() int64 {
+func (o *RankOptions) memoryLimit() int64 {
 	if o.Memory <= 0 {
 		return min(defaultMemory, max(budget.Limit()/4, 1<<20))
 	}

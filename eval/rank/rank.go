@@ -16,22 +16,22 @@ type Set struct {
 	Labels [][]int64
 }
 
-// Options are the options of ranking. The zero value ranks by Euclidean distance and returns the ranks
+// RankOptions are the options of ranking. The zero value ranks by Euclidean distance and returns the ranks
 // of all positives.
-type Options struct {
+type RankOptions struct {
 	Distance Distance
 	// Depth, if positive, is the largest rank of interest: positives beyond it may
 	// be left out of a query's ranks.
 	Depth int
-	// First limits the ranks of a query to the rank of its nearest positive.
-	First bool
+	// FirstOnly limits the ranks of a query to the rank of its nearest positive.
+	FirstOnly bool
 	// From and To, if To is positive, rank only the queries from From up to, but not including, To
 	// against the whole gallery. Ranking ranges separately gives the same result as ranking all at
 	// once.
 	From, To int
-	// Self has the row of a separate gallery that each query itself is, or -1. That row is left out of the query's
+	// SelfRows has the row of a separate gallery that each query itself is, or -1. That row is left out of the query's
 	// ranking and of its positives. nil means that no query is an item of the gallery.
-	Self []int32
+	SelfRows []int32
 	// Memory bounds the bytes of working memory, besides the embeddings
 	// themselves; default 256 MiB. It affects speed, not results.
 	Memory int64
@@ -39,53 +39,53 @@ type Options struct {
 	// with the share of the work done, 0 to 1.
 	Progress func(done float64)
 
-	begin exact.Kind // kind of the tiles; tests set it
-	heads choice     // whether to rank by heads; tests set it
-	deep  choice     // whether to order a large share of each ranking; tests set it
+	tileKind exact.Kind // kind of the tiles; tests set it
+	heads    choice     // whether to rank by heads; tests set it
+	deep     choice     // whether to order a large share of each ranking; tests set it
 }
 
 // choice is yes, no, or automatic.
 type choice int
 
 const (
-	automatically choice = iota
-	always
-	never
+	choiceAuto choice = iota
+	choiceYes
+	choiceNo
 )
 
-// Query is the result of ranking for one query and one column of labels.
-type Query struct {
+// RankedQuery is the result of ranking for one query and one column of labels.
+type RankedQuery struct {
 	// Index is the query's row.
 	Index int
 	// Column is the column of labels.
 	Column int
-	// R is the number of positives: gallery items with the query's label, without the query itself.
-	R int
+	// Positives is the number of positives: gallery items with the query's label, without the query itself.
+	Positives int
 	// Ranks holds the ranks of the positives in increasing order, 1 for the nearest item. Ranks
 	// that Options excludes may be missing at the end. The slice is valid only during the visit.
 	Ranks []int32
 }
 
-// Positives ranks gallery for every query and calls visit with the ranks of the positives, for all
+// RankPositives ranks gallery for every query and calls visit with the ranks of the positives, for all
 // columns of query 0, then of query 1 and so on. A nil gallery means that the queries are the gallery,
-// and each query's own row is left out, as Options.Self says for a separate gallery. Queries with R = 0 are
+// and each query's own row is left out, as Options.SelfRows says for a separate gallery. Queries with R = 0 are
 // visited too.
 //
 // It returns an error if the distance is unknown, if the sets do not fit together,
 // or if a row contains NaN or an infinity (the error names the row). Once ctx is
 // done it returns ctx.Err(), wrapped, within milliseconds.
-func Positives(ctx context.Context, queries Set, gallery *Set, opt Options, visit func(Query)) error {
+func RankPositives(ctx context.Context, queries Set, gallery *Set, opt RankOptions, visit func(RankedQuery)) error {
 	if err := opt.Distance.Check(); err != nil {
 		return err
 	}
-	if err := Check(queries, gallery); err != nil {
+	if err := CheckSets(queries, gallery); err != nil {
 		return err
 	}
 	g := queries
 	if gallery != nil {
 		g = *gallery
 	}
-	if err := CheckSelf(opt.Self, queries.X.Rows, g.X.Rows); err != nil {
+	if err := CheckSelf(opt.SelfRows, queries.X.Rows, g.X.Rows); err != nil {
 		return err
 	}
 	if opt.To == 0 && opt.From == 0 {
@@ -97,20 +97,20 @@ func Positives(ctx context.Context, queries Set, gallery *Set, opt Options, visi
 	if err := exact.CheckWidth(g.X.Cols); err != nil {
 		return err
 	}
-	p := newProblem(queries, g, exact.Self{Same: gallery == nil, Item: opt.Self}, opt)
+	p := newProblem(queries, g, exact.Self{Same: gallery == nil, Item: opt.SelfRows}, opt)
 	if err := p.run(ctx, visit); err != nil {
 		return fmt.Errorf("ranking %d items for %d queries: %w", g.X.Rows, opt.To-opt.From, err)
 	}
 	return nil
 }
 
-// Check returns an error if the sets cannot be ranked because lengths differ, there are no rows, or a
+// CheckSets returns an error if the sets cannot be ranked because lengths differ, there are no rows, or a
 // row is not finite.
-func Check(queries Set, gallery *Set) error {
-	if err := check(queries, "query"); err != nil || gallery == nil {
+func CheckSets(queries Set, gallery *Set) error {
+	if err := checkSet(queries, "query"); err != nil || gallery == nil {
 		return err
 	}
-	if err := check(*gallery, "gallery"); err != nil {
+	if err := checkSet(*gallery, "gallery"); err != nil {
 		return err
 	}
 	if gallery.X.Cols != queries.X.Cols {
@@ -122,7 +122,7 @@ func Check(queries Set, gallery *Set) error {
 	return nil
 }
 
-func check(s Set, what string) error {
+func checkSet(s Set, what string) error {
 	if s.X == nil || s.X.Rows == 0 {
 		return fmt.Errorf("no %s embeddings", what)
 	}
@@ -137,7 +137,7 @@ func check(s Set, what string) error {
 			return fmt.Errorf("%d %s labels in column %d for %d embeddings", len(l), what, c, s.X.Rows)
 		}
 	}
-	return Finite(s.X, what)
+	return CheckFinite(s.X, what)
 }
 
 // CheckSelf returns an error unless self is nil or has a row of a gallery, or -1, for each query.
@@ -153,9 +153,9 @@ func CheckSelf(self []int32, queries, gallery int) error {
 	return nil
 }
 
-// Finite returns an error that names the first row of x with a NaN or an infinity,
+// CheckFinite returns an error that names the first row of x with a NaN or an infinity,
 // and the number of such rows, or nil if all rows are finite.
-func Finite(x *matrix.Dense, what string) error {
+func CheckFinite(x *matrix.Dense, what string) error {
 	bad, first, col := exact.Finite(x)
 	if bad == 0 {
 		return nil

@@ -25,10 +25,10 @@ type answer struct {
 	ranks []int32
 }
 
-func collect(t *testing.T, q Set, g *Set, opt Options) [][]answer {
+func collect(t *testing.T, q Set, g *Set, opt RankOptions) [][]answer {
 	t.Helper()
 	var out [][]answer
-	err := Positives(context.Background(), q, g, opt, func(v Query) {
+	err := RankPositives(context.Background(), q, g, opt, func(v RankedQuery) {
 		if v.Column == 0 {
 			out = append(out, nil)
 		}
@@ -36,7 +36,7 @@ func collect(t *testing.T, q Set, g *Set, opt Options) [][]answer {
 		if at != len(out)-1 || v.Column != len(out[at]) {
 			t.Fatalf("visit of query %d, column %d out of order", v.Index, v.Column)
 		}
-		out[at] = append(out[at], answer{v.R, slices.Clone(v.Ranks)})
+		out[at] = append(out[at], answer{v.Positives, slices.Clone(v.Ranks)})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -51,8 +51,8 @@ func collect(t *testing.T, q Set, g *Set, opt Options) [][]answer {
 	return out
 }
 
-// cut applies Depth and First.
-func cut(full [][]answer, opt Options) [][]answer {
+// cutQueries applies Depth and First.
+func cutQueries(full [][]answer, opt RankOptions) [][]answer {
 	out := make([][]answer, len(full))
 	for i, columns := range full {
 		for _, a := range columns {
@@ -60,7 +60,7 @@ func cut(full [][]answer, opt Options) [][]answer {
 			if opt.Depth > 0 {
 				n = sort.Search(n, func(k int) bool { return int(a.ranks[k]) > opt.Depth })
 			}
-			if opt.First {
+			if opt.FirstOnly {
 				n = min(n, 1)
 			}
 			out[i] = append(out[i], answer{a.r, a.ranks[:n]})
@@ -69,8 +69,8 @@ func cut(full [][]answer, opt Options) [][]answer {
 	return out
 }
 
-// sorted ranks by sorting the whole gallery for every query.
-func sorted(q Set, g *Set, d Distance, self ...int32) [][]answer {
+// rankBySorting ranks by sorting the whole gallery for every query.
+func rankBySorting(q Set, g *Set, d Distance, self ...int32) [][]answer {
 	gal := q
 	if g != nil {
 		gal = *g
@@ -147,17 +147,17 @@ func TestPositivesAgreesWithSorting(t *testing.T) {
 						continue // equal up to the rounding of different formulas
 					}
 					for _, gallery := range []*Set{nil, &g} {
-						full := sorted(q, gallery, dist)
-						for _, opt := range []Options{
-							{}, {First: true}, {Depth: 1}, {Depth: 7}, {Depth: 7, First: true}, {Depth: 1000},
+						full := rankBySorting(q, gallery, dist)
+						for _, opt := range []RankOptions{
+							{}, {FirstOnly: true}, {Depth: 1}, {Depth: 7}, {Depth: 7, FirstOnly: true}, {Depth: 1000},
 						} {
 							opt.Distance = dist
 							eachEngine(t, func(engine string, begin quantized.Kind) {
-								opt.begin = begin
-								for _, opt.heads = range heads(opt) {
+								opt.tileKind = begin
+								for _, opt.heads = range headChoices(opt) {
 									what := fmt.Sprintf("%s, d %d, %v, depth %d, first %v, separate %v, heads %v",
-										engine, d, dist, opt.Depth, opt.First, gallery != nil, opt.heads)
-									compare(t, what, collect(t, q, gallery, opt), cut(full, opt))
+										engine, d, dist, opt.Depth, opt.FirstOnly, gallery != nil, opt.heads)
+									compare(t, what, collect(t, q, gallery, opt), cutQueries(full, opt))
 								}
 							})
 						}
@@ -168,12 +168,12 @@ func TestPositivesAgreesWithSorting(t *testing.T) {
 	}
 }
 
-// heads are the ways to rank. Where only the first positive counts there is one.
-func heads(opt Options) []choice {
-	if opt.First {
-		return []choice{never}
+// headChoices are the ways to rank. Where only the first positive counts there is one.
+func headChoices(opt RankOptions) []choice {
+	if opt.FirstOnly {
+		return []choice{choiceNo}
 	}
-	return []choice{never, always}
+	return []choice{choiceNo, choiceYes}
 }
 
 // eachEngine runs f with the tiles that the machine chooses, with all integer tiles
@@ -210,9 +210,9 @@ func TestPositivesAcrossBlocks(t *testing.T) {
 	q := Set{X: matrix.New(n, 24), Labels: [][]int64{labelColumn(rng, n, 60)}}
 	rowtest.Kinds["duplicates"](rng, q.X)
 	g := Set{X: q.X.RowRange(100, 100+exact.Block+5), Labels: [][]int64{q.Labels[0][100 : 100+exact.Block+5]}}
-	same, separate := sorted(q, nil, Euclidean), sorted(q, &g, Euclidean)
-	for _, opt := range []Options{{}, {Depth: 10}, {First: true}} {
-		wantSame, wantSeparate := cut(same, opt), cut(separate, opt)
+	same, separate := rankBySorting(q, nil, Euclidean), rankBySorting(q, &g, Euclidean)
+	for _, opt := range []RankOptions{{}, {Depth: 10}, {FirstOnly: true}} {
+		wantSame, wantSeparate := cutQueries(same, opt), cutQueries(separate, opt)
 		for _, c := range []struct {
 			memory   int64
 			from, to int
@@ -220,10 +220,10 @@ func TestPositivesAcrossBlocks(t *testing.T) {
 			{1, 2*exact.Block - 9, 2*exact.Block + 12}} {
 			opt.Memory, opt.From, opt.To = c.memory, c.from, c.to
 			eachEngine(t, func(engine string, begin quantized.Kind) {
-				opt.begin = begin
-				for _, opt.heads = range heads(opt) {
+				opt.tileKind = begin
+				for _, opt.heads = range headChoices(opt) {
 					what := fmt.Sprintf("%s, memory %d, depth %d, first %v, heads %v", engine, c.memory, opt.Depth,
-						opt.First, opt.heads)
+						opt.FirstOnly, opt.heads)
 					compare(t, what, collect(t, q, nil, opt), wantSame[c.from:c.to])
 					compare(t, what+", separate", collect(t, q, &g, opt), wantSeparate[c.from:c.to])
 				}
@@ -255,7 +255,7 @@ func TestPositivesRejects(t *testing.T) {
 		{"dimensions", "queries have 2 dimensions, the gallery 3", Set{x, y}, &Set{matrix.New(3, 3), y}},
 		{"columns", "queries have 1 columns of labels, the gallery 2", Set{x, y}, &Set{x, [][]int64{y[0], y[0]}}},
 	} {
-		err := Positives(context.Background(), c.q, c.g, Options{}, func(Query) { t.Errorf("%s: visited", c.name) })
+		err := RankPositives(context.Background(), c.q, c.g, RankOptions{}, func(RankedQuery) { t.Errorf("%s: visited", c.name) })
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: error %q, want %q", c.name, err, c.want)
 		}
@@ -266,7 +266,7 @@ func TestPositivesStopsWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	x := matrix.New(3, 2)
-	if err := Positives(ctx, Set{x, [][]int64{{1, 1, 2}}}, nil, Options{}, func(Query) {}); !errors.Is(err,
+	if err := RankPositives(ctx, Set{x, [][]int64{{1, 1, 2}}}, nil, RankOptions{}, func(RankedQuery) {}); !errors.Is(err,
 		context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
@@ -283,7 +283,7 @@ func TestNearestAgreesWithSorting(t *testing.T) {
 			for _, gallery := range []*matrix.Dense{nil, g} {
 				for _, k := range []int{1, 5, 89} {
 					for _, memory := range []int64{0, 1} {
-						nb, err := Nearest(context.Background(), q, gallery, k, Options{Memory: memory})
+						nb, err := Nearest(context.Background(), q, gallery, k, RankOptions{Memory: memory})
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -324,11 +324,11 @@ func TestNearestRejects(t *testing.T) {
 	x := matrix.New(3, 2)
 	for _, k := range []int{-1, 0, 3} {
 		want := fmt.Sprintf("%d nearest of 2 items: want 1 to 2", k)
-		if _, err := Nearest(context.Background(), x, nil, k, Options{}); err == nil || err.Error() != want {
+		if _, err := Nearest(context.Background(), x, nil, k, RankOptions{}); err == nil || err.Error() != want {
 			t.Errorf("k %d: error %v, want %s", k, err, want)
 		}
 	}
-	if _, err := Nearest(context.Background(), x, matrix.New(3, 3), 1, Options{}); err == nil {
+	if _, err := Nearest(context.Background(), x, matrix.New(3, 3), 1, RankOptions{}); err == nil {
 		t.Error("different dimensions: no error")
 	}
 }

@@ -40,24 +40,24 @@ func TestPositivesWithoutSelf(t *testing.T) {
 				self = append(self, int32(j))
 			}
 			for _, d := range []Distance{Euclidean, Dot} {
-				full := sorted(q, &g, d, self...)
-				for _, opt := range []Options{{}, {First: true}, {Depth: 7}, {Depth: n}, {Depth: n - 1}} {
-					opt.Distance, opt.Self = d, self
-					want := cut(full, opt)
+				full := rankBySorting(q, &g, d, self...)
+				for _, opt := range []RankOptions{{}, {FirstOnly: true}, {Depth: 7}, {Depth: n}, {Depth: n - 1}} {
+					opt.Distance, opt.SelfRows = d, self
+					want := cutQueries(full, opt)
 					eachEngine(t, func(engine string, begin quantized.Kind) {
-						opt.begin = begin
-						what := func(o Options) string {
+						opt.tileKind = begin
+						what := func(o RankOptions) string {
 							return fmt.Sprintf("%s, %s, %v, depth %d, share %g", kind, engine, d, o.Depth, share)
 						}
-						for _, opt.heads = range heads(opt) {
-							compare(t, fmt.Sprintf("%s, first %v, heads %v", what(opt), opt.First, opt.heads),
+						for _, opt.heads = range headChoices(opt) {
+							compare(t, fmt.Sprintf("%s, first %v, heads %v", what(opt), opt.FirstOnly, opt.heads),
 								collect(t, q, &g, opt), want)
 						}
-						opt.heads = automatically
-						if opt.deep = always; !opt.First {
+						opt.heads = choiceAuto
+						if opt.deep = choiceYes; !opt.FirstOnly {
 							compare(t, what(opt)+", deep", collect(t, q, &g, opt), want)
 						}
-						opt.deep = automatically
+						opt.deep = choiceAuto
 					})
 				}
 			}
@@ -66,7 +66,7 @@ func TestPositivesWithoutSelf(t *testing.T) {
 	one := Set{X: matrix.New(1, 1), Labels: [][]int64{{1}}}
 	two := Set{X: matrix.New(2, 1), Labels: [][]int64{{1, 1}}}
 	for _, self := range [][]int32{{2}, {-2}, {0, 0}, {}} {
-		if Positives(context.Background(), one, &two, Options{Self: self}, func(Query) {}) == nil {
+		if RankPositives(context.Background(), one, &two, RankOptions{SelfRows: self}, func(RankedQuery) {}) == nil {
 			t.Errorf("rows %v of a gallery of 2 for one query", self)
 		}
 	}

@@ -20,11 +20,11 @@ func TestDistancesAsText(t *testing.T) {
 		}
 	}
 	for d, want := range map[Distance]float64{Euclidean: 2, Cosine: -3, Dot: -4} {
-		if got := d.From(4); got != want {
+		if got := d.FromValue(4); got != want {
 			t.Errorf("a value of 4 is the %v distance %v", d, got)
 		}
 	}
-	if got := Euclidean.From(-1e-9); got != 0 {
+	if got := Euclidean.FromValue(-1e-9); got != 0 {
 		t.Errorf("a squared distance rounded below 0 is %v", got)
 	}
 	for _, d := range []Distance{-1, 3} {

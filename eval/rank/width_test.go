@@ -18,11 +18,11 @@ func TestWidthWithinMemory(t *testing.T) {
 		refused bool
 	}{{128, false}, {1 << 17, true}} {
 		x := matrix.New(2, c.cols)
-		if _, err := Nearest(t.Context(), x, nil, 1, Options{Distance: Euclidean}); errors.As(err, &over) != c.refused {
+		if _, err := Nearest(t.Context(), x, nil, 1, RankOptions{Distance: Euclidean}); errors.As(err, &over) != c.refused {
 			t.Errorf("the nearest of 2 vectors of %d numbers: %v", c.cols, err)
 		}
 		set := Set{X: x, Labels: [][]int64{{1, 1}}}
-		err := Positives(t.Context(), set, nil, Options{Distance: Euclidean}, func(Query) {})
+		err := RankPositives(t.Context(), set, nil, RankOptions{Distance: Euclidean}, func(RankedQuery) {})
 		if errors.As(err, &over) != c.refused {
 			t.Errorf("the ranks of 2 vectors of %d numbers: %v", c.cols, err)
 		}

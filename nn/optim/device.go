@@ -2,10 +2,10 @@ package optim
 
 import "github.com/kindred-ml/kindred/nn"
 
-// Device holds parameters, their gradients and their moments, and updates them: a network on a GPU, for
-// example. NewOnDevice makes an optimizer that leaves these parameters to the device. The device reports its
+// OptimizerDevice holds parameters, their gradients and their moments, and updates them: a network on a GPU, for
+// example. NewDeviceOptimizer makes an optimizer that leaves these parameters to the device. The device reports its
 // failures itself.
-type Device interface {
+type OptimizerDevice interface {
 	// Holds reports whether the device holds the parameter.
 	Holds(p *nn.Param) bool
 	// SquareSum is the sum of the squares of the gradients of all parameters that it holds.
@@ -26,7 +26,7 @@ type Device interface {
 //	       w -= Rate/Bias1 m / (sqrt(v/Bias2) + Eps)
 //	adamw: as adam, after w -= Rate Decay w
 type DeviceStep struct {
-	Config
+	OptimizerConfig
 	Bias1, Bias2 float64 // 1 - Beta^t
 	Clip         float64
 	Params       []ParamStep
@@ -38,10 +38,10 @@ type ParamStep struct {
 	Rate, Decay float64
 }
 
-// NewOnDevice is New for parameters that d holds; with a nil d it is New. State and SetState are the same as
+// NewDeviceOptimizer is New for parameters that d holds; with a nil d it is New. State and SetState are the same as
 // for New, so a run can go on with another device, or without one.
-func NewOnDevice(cfg Config, params []*nn.Param, d Device) (*Optimizer, error) {
-	o, err := New(cfg, params)
+func NewDeviceOptimizer(cfg OptimizerConfig, params []*nn.Param, d OptimizerDevice) (*Optimizer, error) {
+	o, err := NewOptimizer(cfg, params)
 	if err != nil || d == nil {
 		return o, err
 	}
@@ -64,7 +64,7 @@ func (o *Optimizer) stepOnDevice() {
 		return
 	}
 	u := &o.task
-	m := DeviceStep{Config: o.cfg, Bias1: u.bias1, Bias2: u.bias2, Clip: float64(u.clip)}
+	m := DeviceStep{OptimizerConfig: o.cfg, Bias1: u.bias1, Bias2: u.bias2, Clip: float64(u.clip)}
 	for _, p := range o.params {
 		if p.onDevice {
 			r := ParamStep{p.Param, u.rate * p.scale, o.cfg.WeightDecay}

@@ -19,8 +19,8 @@ func Example() {
 		return
 	}
 	const steps = 30
-	opt, err := optim.New(optim.Config{Method: optim.SGD, Rate: 0.2,
-		Schedule: optim.Schedule{Kind: optim.Cosine, Warmup: 3, Total: steps}}, net.Params())
+	opt, err := optim.NewOptimizer(optim.OptimizerConfig{Method: optim.SGD, Rate: 0.2,
+		Schedule: optim.RateSchedule{Kind: optim.CosineRate, Warmup: 3, Total: steps}}, net.Params())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -37,7 +37,7 @@ func Example() {
 
 // ExampleSchedule_Factor prints a warm-up of two steps and a cosine to a tenth.
 func ExampleSchedule_Factor() {
-	s := optim.Schedule{Kind: optim.Cosine, Warmup: 2, Total: 6, Floor: 0.1}
+	s := optim.RateSchedule{Kind: optim.CosineRate, Warmup: 2, Total: 6, Floor: 0.1}
 	for step := range 7 {
 		fmt.Printf("%.2f ", s.Factor(step))
 	}

@@ -23,14 +23,14 @@ func FuzzConfig(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var c optim.Config
+		var c optim.OptimizerConfig
 		if json.Unmarshal(text, &c) != nil {
 			return
 		}
 		make1 := func() *optim.Optimizer {
 			ps := params(1, 3, 2, 4, 1)
 			gradients(ps, 2)
-			o, err := optim.New(c, ps)
+			o, err := optim.NewOptimizer(c, ps)
 			if err != nil {
 				return nil
 			}
@@ -62,10 +62,10 @@ func FuzzConfig(f *testing.F) {
 
 // FuzzState restores optimizers from files.
 func FuzzState(f *testing.F) {
-	for _, c := range []optim.Config{{}, {Method: optim.SGD, Momentum: 0.5}, {Method: optim.AdamW}} {
+	for _, c := range []optim.OptimizerConfig{{}, {Method: optim.SGD, Momentum: 0.5}, {Method: optim.AdamW}} {
 		ps := params(1, 3, 2, 4, 1)
 		gradients(ps, 2)
-		o, err := optim.New(c, ps)
+		o, err := optim.NewOptimizer(c, ps)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -81,10 +81,10 @@ func FuzzState(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, c := range []optim.Config{{}, {Method: optim.SGD, Momentum: 0.5}} {
+		for _, c := range []optim.OptimizerConfig{{}, {Method: optim.SGD, Momentum: 0.5}} {
 			ps := params(1, 3, 2, 4, 1)
 			gradients(ps, 2)
-			o, err := optim.New(c, ps)
+			o, err := optim.NewOptimizer(c, ps)
 			if err != nil {
 				t.Fatal(err)
 			}

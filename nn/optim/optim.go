@@ -14,42 +14,42 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// Method is the rule that turns gradients into steps. Its text is its name.
-type Method string
+// OptimizerMethod is the rule that turns gradients into steps. Its text is its name.
+type OptimizerMethod string
 
 // The methods. With g the gradient, w the weight, lr the rate:
 const (
 	// Adam (Kingma and Ba 2015): m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2;
 	// w -= lr m/(1-b1^t) / (sqrt(v/(1-b2^t)) + eps). Weight decay adds decay w to g.
-	Adam Method = "adam"
+	Adam OptimizerMethod = "adam"
 	// AdamW (Loshchilov and Hutter 2019) is Adam with w -= lr decay w instead.
-	AdamW Method = "adamw"
+	AdamW OptimizerMethod = "adamw"
 	// SGD with momentum: b = momentum b + g; w -= lr b, or with Nesterov
 	// w -= lr (g + momentum b). Weight decay adds decay w to g.
-	SGD Method = "sgd"
+	SGD OptimizerMethod = "sgd"
 )
 
-// Config chooses an optimizer. The zero value of each field is its default.
-type Config struct {
-	Method      Method  `json:"method,omitempty"`       // default Adam
-	Rate        float64 `json:"rate,omitempty"`         // default 1e-3
-	Beta1       float64 `json:"beta1,omitempty"`        // Adam: default 0.9
-	Beta2       float64 `json:"beta2,omitempty"`        // Adam: default 0.999
-	Eps         float64 `json:"eps,omitempty"`          // Adam: default 1e-8
-	Momentum    float64 `json:"momentum,omitempty"`     // SGD: default 0
-	Nesterov    bool    `json:"nesterov,omitempty"`     // SGD, with momentum
-	WeightDecay float64 `json:"weight_decay,omitempty"` // default 0, for AdamW 0.01; negative: none
-	ClipNorm    float64 `json:"clip_norm,omitempty"`    // largest global norm of the gradients; 0: no limit
+// OptimizerConfig chooses an optimizer. The zero value of each field is its default.
+type OptimizerConfig struct {
+	Method      OptimizerMethod `json:"method,omitempty"`       // default Adam
+	Rate        float64         `json:"rate,omitempty"`         // default 1e-3
+	Beta1       float64         `json:"beta1,omitempty"`        // Adam: default 0.9
+	Beta2       float64         `json:"beta2,omitempty"`        // Adam: default 0.999
+	Eps         float64         `json:"eps,omitempty"`          // Adam: default 1e-8
+	Momentum    float64         `json:"momentum,omitempty"`     // SGD: default 0
+	Nesterov    bool            `json:"nesterov,omitempty"`     // SGD, with momentum
+	WeightDecay float64         `json:"weight_decay,omitempty"` // default 0, for AdamW 0.01; negative: none
+	ClipNorm    float64         `json:"clip_norm,omitempty"`    // largest global norm of the gradients; 0: no limit
 	// Groups scale the rate of parameters by name. The first group that matches a
 	// name counts.
-	Groups   []Group  `json:"groups,omitempty"`
-	Schedule Schedule `json:"schedule"`
+	Groups   []ParamGroup `json:"groups,omitempty"`
+	Schedule RateSchedule `json:"schedule"`
 }
 
-// Group sets the rate of the parameters whose names start with Prefix (up to a
+// ParamGroup sets the rate of the parameters whose names start with Prefix (up to a
 // dot or in full) to Scale times the common one. NoDecay exempts them from
 // weight decay.
-type Group struct {
+type ParamGroup struct {
 	Prefix  string  `json:"prefix"`
 	Scale   float64 `json:"scale"`
 	NoDecay bool    `json:"no_decay,omitempty"`
@@ -59,11 +59,11 @@ type Group struct {
 // into chunks that do not depend on the number of cores, and it allocates
 // nothing per step.
 type Optimizer struct {
-	cfg    Config
+	cfg    OptimizerConfig
 	params []paramState
 	step   int
 	task   update
-	device Device // of the parameters that are away
+	device OptimizerDevice // of the parameters that are away
 }
 
 // paramState is a parameter with its moments.
@@ -75,9 +75,9 @@ type paramState struct {
 	onDevice bool // the device has its gradient, moments and value
 }
 
-// New makes an optimizer for the parameters that have a gradient. A group that
+// NewOptimizer makes an optimizer for the parameters that have a gradient. A group that
 // matches no parameter is an error, and so is a value out of range.
-func New(cfg Config, params []*nn.Param) (*Optimizer, error) {
+func NewOptimizer(cfg OptimizerConfig, params []*nn.Param) (*Optimizer, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func New(cfg Config, params []*nn.Param) (*Optimizer, error) {
 	return o, nil
 }
 
-func (c Config) withDefaults() Config {
+func (c OptimizerConfig) withDefaults() OptimizerConfig {
 	def := func(v *float64, d float64) {
 		if *v == 0 {
 			*v = d
@@ -133,7 +133,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func (c *Config) check() error {
+func (c *OptimizerConfig) check() error {
 	positive := func(name string, v, below float64) error {
 		if !(v >= 0 && v < below) {
 			return fmt.Errorf("optimizer: %s = %v; it must be at least 0 and below %v", name, v, below)
@@ -169,16 +169,16 @@ func (o *Optimizer) Steps() int { return o.step }
 // Rate is the common rate of the next step.
 func (o *Optimizer) Rate() float64 { return o.cfg.Rate * o.cfg.Schedule.Factor(o.step) }
 
-// Stats describes one step.
-type Stats struct {
+// GradientStats describes one step.
+type GradientStats struct {
 	Rate     float64 // common rate that was used
 	GradNorm float64 // global norm of the gradients before clipping
 }
 
 // Step updates all parameters once. If a gradient holds NaN or infinity,
 // GradNorm is not finite and nothing is changed.
-func (o *Optimizer) Step() Stats {
-	st := Stats{Rate: o.Rate(), GradNorm: o.GradNorm()}
+func (o *Optimizer) Step() GradientStats {
+	st := GradientStats{Rate: o.Rate(), GradNorm: o.GradNorm()}
 	if math.IsNaN(st.GradNorm) || math.IsInf(st.GradNorm, 0) {
 		return st
 	}

@@ -38,9 +38,9 @@ func gradients(ps []*nn.Param, seed uint64) {
 	}
 }
 
-func make1(t *testing.T, c optim.Config, ps []*nn.Param) *optim.Optimizer {
+func make1(t *testing.T, c optim.OptimizerConfig, ps []*nn.Param) *optim.Optimizer {
 	t.Helper()
-	o, err := optim.New(c, ps)
+	o, err := optim.NewOptimizer(c, ps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func make1(t *testing.T, c optim.Config, ps []*nn.Param) *optim.Optimizer {
 // float64 one weight at a time, in the way that PyTorch's documentation gives
 // them.
 func TestAgainstFormulas(t *testing.T) {
-	configs := map[string]optim.Config{
+	configs := map[string]optim.OptimizerConfig{
 		"adam":           {},
 		"adam decay":     {Rate: 0.01, WeightDecay: 0.1, Beta1: 0.8, Beta2: 0.95, Eps: 1e-3},
 		"adamw":          {Method: optim.AdamW, Rate: 0.02},
@@ -62,8 +62,8 @@ func TestAgainstFormulas(t *testing.T) {
 		"clip":           {Method: optim.SGD, Rate: 0.1, ClipNorm: 0.5},
 		"clip adam":      {ClipNorm: 0.5, Eps: 0.1},
 		"groups": {Rate: 0.01, WeightDecay: 0.1,
-			Groups: []optim.Group{{Prefix: "conv1", Scale: 0.1}, {Prefix: "fc.bias", Scale: 1, NoDecay: true}}},
-		"cosine": {Rate: 0.1, Schedule: optim.Schedule{Kind: optim.Cosine, Warmup: 2, Total: 6}},
+			Groups: []optim.ParamGroup{{Prefix: "conv1", Scale: 0.1}, {Prefix: "fc.bias", Scale: 1, NoDecay: true}}},
+		"cosine": {Rate: 0.1, Schedule: optim.RateSchedule{Kind: optim.CosineRate, Warmup: 2, Total: 6}},
 	}
 	for name, c := range configs {
 		t.Run(name, func(t *testing.T) {
@@ -87,12 +87,12 @@ func TestAgainstFormulas(t *testing.T) {
 }
 
 type reference struct {
-	c       optim.Config
+	c       optim.OptimizerConfig
 	ps      []*nn.Param
 	w, m, v [][]float64
 }
 
-func newReference(c optim.Config, ps []*nn.Param) *reference {
+func newReference(c optim.OptimizerConfig, ps []*nn.Param) *reference {
 	def := func(v *float64, d float64) {
 		if *v == 0 {
 			*v = d
@@ -169,17 +169,17 @@ func (r *reference) step(step int) {
 func TestSchedules(t *testing.T) {
 	cases := []struct {
 		name string
-		s    optim.Schedule
+		s    optim.RateSchedule
 		want map[int]float64
 	}{
-		{"constant", optim.Schedule{}, map[int]float64{0: 1, 1000: 1}},
-		{"warm-up", optim.Schedule{Warmup: 4}, map[int]float64{0: 0.25, 1: 0.5, 3: 1, 4: 1}},
-		{"every", optim.Schedule{Kind: optim.StepDown, Every: 10}, map[int]float64{9: 1, 10: 0.1, 25: 0.01}},
-		{"milestones", optim.Schedule{Kind: optim.StepDown, Milestones: []int{20, 30}, Gamma: 0.5, Warmup: 2},
+		{"constant", optim.RateSchedule{}, map[int]float64{0: 1, 1000: 1}},
+		{"warm-up", optim.RateSchedule{Warmup: 4}, map[int]float64{0: 0.25, 1: 0.5, 3: 1, 4: 1}},
+		{"every", optim.RateSchedule{Kind: optim.StepDown, Every: 10}, map[int]float64{9: 1, 10: 0.1, 25: 0.01}},
+		{"milestones", optim.RateSchedule{Kind: optim.StepDown, Milestones: []int{20, 30}, Gamma: 0.5, Warmup: 2},
 			map[int]float64{0: 0.5, 21: 1, 22: 0.5, 32: 0.25}},
-		{"cosine", optim.Schedule{Kind: optim.Cosine, Total: 100, Floor: 0.2},
+		{"cosine", optim.RateSchedule{Kind: optim.CosineRate, Total: 100, Floor: 0.2},
 			map[int]float64{0: 1, 50: 0.6, 100: 0.2, 500: 0.2}},
-		{"cosine after warm-up", optim.Schedule{Kind: optim.Cosine, Total: 110, Warmup: 10},
+		{"cosine after warm-up", optim.RateSchedule{Kind: optim.CosineRate, Total: 110, Warmup: 10},
 			map[int]float64{0: 0.1, 10: 1, 60: 0.5, 110: 0}},
 	}
 	for _, c := range cases {
@@ -193,8 +193,8 @@ func TestSchedules(t *testing.T) {
 
 // TestResume holds that a saved state continues to the same bits.
 func TestResume(t *testing.T) {
-	for name, c := range map[string]optim.Config{
-		"adam": {WeightDecay: 0.1, Schedule: optim.Schedule{Kind: optim.Cosine, Total: 9}},
+	for name, c := range map[string]optim.OptimizerConfig{
+		"adam": {WeightDecay: 0.1, Schedule: optim.RateSchedule{Kind: optim.CosineRate, Total: 9}},
 		"sgd":  {Method: optim.SGD, Momentum: 0.9},
 		"bare": {Method: optim.SGD},
 	} {
@@ -234,7 +234,7 @@ func TestResume(t *testing.T) {
 }
 
 func TestSetStateRejects(t *testing.T) {
-	adam := func() *optim.Optimizer { return make1(t, optim.Config{}, params(1, 4)) }
+	adam := func() *optim.Optimizer { return make1(t, optim.OptimizerConfig{}, params(1, 4)) }
 	cases := map[string]struct {
 		change func(*safetensors.File)
 		want   string
@@ -263,22 +263,22 @@ func TestSetStateRejects(t *testing.T) {
 
 func TestConfigErrors(t *testing.T) {
 	nan := math.NaN()
-	for want, c := range map[string]optim.Config{
+	for want, c := range map[string]optim.OptimizerConfig{
 		`unknown method "lion"`: {Method: "lion"},
 		"rate = -1":             {Rate: -1},
 		"beta2 = 1":             {Beta2: 1},
 		"momentum = NaN":        {Method: optim.SGD, Momentum: nan},
 		"clip_norm = -2":        {ClipNorm: -2},
 		"nesterov":              {Nesterov: true},
-		`group "fc2"`:           {Groups: []optim.Group{{Prefix: "fc2", Scale: 1}}},
-		"scale of group conv1":  {Groups: []optim.Group{{Prefix: "conv1", Scale: -1}}},
-		`unknown kind "zigzag"`: {Schedule: optim.Schedule{Kind: "zigzag"}},
-		"cosine over 5 steps":   {Schedule: optim.Schedule{Kind: optim.Cosine, Total: 5, Warmup: 5}},
-		"step needs milestones": {Schedule: optim.Schedule{Kind: optim.StepDown}},
-		"warmup = -1":           {Schedule: optim.Schedule{Warmup: -1}},
-		"must not be negative":  {Schedule: optim.Schedule{Gamma: -1}},
+		`group "fc2"`:           {Groups: []optim.ParamGroup{{Prefix: "fc2", Scale: 1}}},
+		"scale of group conv1":  {Groups: []optim.ParamGroup{{Prefix: "conv1", Scale: -1}}},
+		`unknown kind "zigzag"`: {Schedule: optim.RateSchedule{Kind: "zigzag"}},
+		"cosine over 5 steps":   {Schedule: optim.RateSchedule{Kind: optim.CosineRate, Total: 5, Warmup: 5}},
+		"step needs milestones": {Schedule: optim.RateSchedule{Kind: optim.StepDown}},
+		"warmup = -1":           {Schedule: optim.RateSchedule{Warmup: -1}},
+		"must not be negative":  {Schedule: optim.RateSchedule{Gamma: -1}},
 	} {
-		if _, err := optim.New(c, params(1, 3)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := optim.NewOptimizer(c, params(1, 3)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
@@ -291,7 +291,7 @@ func TestNotFinite(t *testing.T) {
 		before := slices.Clone(ps[1].Value)
 		gradients(ps, 1)
 		ps[1].Grad[33333] = bad
-		o := make1(t, optim.Config{ClipNorm: 1}, ps)
+		o := make1(t, optim.OptimizerConfig{ClipNorm: 1}, ps)
 		if n := o.Step().GradNorm; !math.IsNaN(n) && !math.IsInf(n, 0) {
 			t.Errorf("norm %v of a gradient with %v", n, bad)
 		}
@@ -307,7 +307,7 @@ func TestFrozen(t *testing.T) {
 	ps[1].Buffer = true
 	gradients(ps, 1)
 	a, b := slices.Clone(ps[0].Value), slices.Clone(ps[1].Value)
-	make1(t, optim.Config{Groups: []optim.Group{{Prefix: "conv1", Scale: 2}}}, ps).Step()
+	make1(t, optim.OptimizerConfig{Groups: []optim.ParamGroup{{Prefix: "conv1", Scale: 2}}}, ps).Step()
 	if !slices.Equal(a, ps[0].Value) || !slices.Equal(b, ps[1].Value) {
 		t.Error("a frozen parameter or a running statistic moved")
 	}
@@ -316,7 +316,7 @@ func TestFrozen(t *testing.T) {
 func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 	run := func() []float32 {
 		ps := params(1, 100000, 33)
-		o := make1(t, optim.Config{ClipNorm: 0.1}, ps)
+		o := make1(t, optim.OptimizerConfig{ClipNorm: 0.1}, ps)
 		gradients(ps, 1)
 		o.Step()
 		return ps[0].Value
@@ -332,11 +332,11 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 // TestNamesAsText: methods and schedules read what they write, and refuse others.
 func TestNamesAsText(t *testing.T) {
 	type names struct {
-		Method   optim.Method
-		Schedule optim.ScheduleKind
+		Method   optim.OptimizerMethod
+		Schedule optim.RateScheduleKind
 	}
-	for _, in := range []names{{}, {optim.Adam, optim.Constant}, {optim.AdamW, optim.StepDown},
-		{optim.SGD, optim.Cosine}} {
+	for _, in := range []names{{}, {optim.Adam, optim.ConstantRate}, {optim.AdamW, optim.StepDown},
+		{optim.SGD, optim.CosineRate}} {
 		text, err := json.Marshal(in)
 		if err != nil {
 			t.Fatal(err)

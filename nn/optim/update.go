@@ -16,7 +16,7 @@ type update struct {
 	sums   []float64 // squared norm of each chunk's gradients
 	norms  bool      // compute sums, change nothing
 
-	cfg          *Config
+	cfg          *OptimizerConfig
 	rate         float64
 	bias1, bias2 float64
 	clip         float32

@@ -17,8 +17,8 @@ type Head struct {
 	Distance string `json:"distance"`
 	// Calibration is the file that probabilities come from; "" without one. A server does not name its files.
 	Calibration string `json:"calibration,omitempty"`
-	// Least is the least probability of the neighbours shown; 0 shows all.
-	Least float64 `json:"least,omitempty"`
+	// MinProbability is the least probability of the neighbours shown; 0 shows all.
+	MinProbability float64 `json:"least,omitempty"`
 }
 
 // Answer is the answer to one query.
@@ -26,13 +26,13 @@ type Answer struct {
 	// Query is the photo, the words, the id or the row that was looked up; "" for a picture or a vector in a request.
 	Query  string    `json:"query,omitempty"`
 	Vector []float32 `json:"vector,omitempty"` // of the query, if it was requested
-	// Itself lists the items that are the query and are left out: ids of an index or a store, else paths or rows.
-	// ItselfLabels has the label of each; "" if it is not known.
-	Itself       []string `json:"itself,omitempty"`
-	ItselfLabels []string `json:"itself_labels,omitempty"`
-	// Older lists the ids of items whose embeddings are of an older content of the query's file, or of a copy. They
+	// QueryIDs lists the items that are the query and are left out: ids of an index or a store, else paths or rows.
+	// PhotoLabels has the label of each; "" if it is not known.
+	QueryIDs    []string `json:"itself,omitempty"`
+	QueryLabels []string `json:"itself_labels,omitempty"`
+	// OutdatedIDs lists the ids of items whose embeddings are of an older content of the query's file, or of a copy. They
 	// are not left out.
-	Older []string `json:"older,omitempty"`
+	OutdatedIDs []string `json:"older,omitempty"`
 	// Passed is the number of items that pass the filter; nil if it was not counted.
 	Passed *int `json:"passed,omitempty"`
 	// Exact reports that no nearer item was missed. It is false if that is not known, as of a database.
@@ -48,11 +48,11 @@ type Neighbour struct {
 	Region string `json:"region,omitempty"` // the part of the picture; "" for all of it
 	Row    *int   `json:"row,omitempty"`    // of the table that was searched, from 0; nil for an index or a store
 	Label  string `json:"label"`            // class; "" if it is not known
-	// Itself means that the item is the query: a search that does not leave such items out found it.
-	Itself bool `json:"itself,omitempty"`
-	// Same is the probability that it shows the same thing as the query, 1 if it is the query; nil without a
+	// IsQuery means that the item is the query: a search that does not leave such items out found it.
+	IsQuery bool `json:"itself,omitempty"`
+	// MatchProbability is the probability that it shows the same thing as the query, 1 if it is the query; nil without a
 	// calibration.
-	Same *float64 `json:"same,omitempty"`
+	MatchProbability *float64 `json:"same,omitempty"`
 	// Score is the distance after re-ranking, by which the neighbours are ordered; nil without re-ranking.
 	Score *float64 `json:"score,omitempty"`
 	// Count is the number of items found that it stands for, itself included, and Others has the further ones that
@@ -73,9 +73,9 @@ type Provenance struct {
 	Query string `json:"query"`
 	// Gallery says what the items are, and which network made their vectors.
 	Gallery string `json:"gallery"`
-	// Distance is the formula of Neighbour.Distance, and Same that of Neighbour.Same, with the calibration.
-	Distance string `json:"distance"`
-	Same     string `json:"same,omitempty"`
+	// Distance is the formula of Neighbour.Distance, and Same that of Neighbour.MatchProbability, with the calibration.
+	Distance         string `json:"distance"`
+	MatchProbability string `json:"same,omitempty"`
 	// Steps says what was done with the items found, in order.
 	Steps []string `json:"steps"`
 }

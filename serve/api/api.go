@@ -149,8 +149,8 @@ type Info struct {
 	Version     string       `json:"version"`
 	Collections []Collection `json:"collections"`
 	Limits      Limits       `json:"limits"`
-	// May is what the caller may do: read or write, which includes reading.
-	May string `json:"may,omitempty"`
+	// Permission is what the caller may do: read or write, which includes reading.
+	Permission string `json:"may,omitempty"`
 	// Review is the title of the review page; "" without one.
 	Review string `json:"review,omitempty"`
 }
@@ -171,12 +171,12 @@ type Search struct {
 	Columns []string `json:"columns,omitempty"`
 	// Vectors requests the vectors of the query and of the neighbours.
 	Vectors bool `json:"vectors,omitempty"`
-	// Least leaves out neighbours that are the same thing with a smaller probability. It needs a
+	// MinProbability leaves out neighbours that are the same thing with a smaller probability. It needs a
 	// collection with a calibration.
-	Least float64 `json:"least,omitempty"`
-	// ExceptItself leaves out items that are the query itself: the same file, a copy of it or, if one of the
+	MinProbability float64 `json:"least,omitempty"`
+	// ExcludeQuery leaves out items that are the query itself: the same file, a copy of it or, if one of the
 	// two has no file here, an equal vector. The answer has their ids.
-	ExceptItself bool `json:"except_itself,omitempty"`
+	ExcludeQuery bool `json:"except_itself,omitempty"`
 	Arrange
 	// Explain requests Answer.Explain.
 	Explain bool `json:"explain,omitempty"`

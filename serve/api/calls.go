@@ -15,19 +15,19 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// withJSON returns a request with a JSON body.
-func withJSON(method, path string, v any) (request, error) {
+// newJSONRequest returns a request with a JSON body.
+func newJSONRequest(method, path string, v any) (request, error) {
 	body, err := json.Marshal(v)
 	return request{method: method, path: path, kind: "application/json", body: body}, err
 }
 
-// withPicture returns a request with a picture and values. Empty values are left
+// newPictureRequest returns a request with a picture and values. Empty values are left
 // out.
-func withPicture(method, path string, picture []byte, values map[string]string) (request, error) {
-	return withPictures(method, path, [][]byte{picture}, values)
+func newPictureRequest(method, path string, picture []byte, values map[string]string) (request, error) {
+	return newPicturesRequest(method, path, [][]byte{picture}, values)
 }
 
-func withPictures(method, path string, pictures [][]byte, values map[string]string) (request, error) {
+func newPicturesRequest(method, path string, pictures [][]byte, values map[string]string) (request, error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	for _, picture := range pictures {
@@ -76,7 +76,7 @@ func (c *Client) Ready(ctx context.Context) error {
 
 // Search finds the items nearest to q.Vector, the item q.ID, the words q.Text or the sum q.Terms.
 func (c *Client) Search(ctx context.Context, q Search) (*Found, error) {
-	r, err := withJSON(http.MethodPost, "/v1/search", q)
+	r, err := newJSONRequest(http.MethodPost, "/v1/search", q)
 	return call[Found](ctx, c, r, err)
 }
 
@@ -87,13 +87,13 @@ func (c *Client) SearchPicture(ctx context.Context, picture []byte, q Search) (*
 
 // SearchPictures finds the items nearest to the sum q.Terms, some of which are pictures by their number.
 func (c *Client) SearchPictures(ctx context.Context, pictures [][]byte, q Search) (*Found, error) {
-	r, err := asked("/v1/search", pictures, q)
+	r, err := newSearchForm("/v1/search", pictures, q)
 	return call[Found](ctx, c, r, err)
 }
 
 // Identify decides who or what all photos of q show.
 func (c *Client) Identify(ctx context.Context, q Identify) (*Identified, error) {
-	r, err := withJSON(http.MethodPost, "/v1/identify", q)
+	r, err := newJSONRequest(http.MethodPost, "/v1/identify", q)
 	return call[Identified](ctx, c, r, err)
 }
 
@@ -105,32 +105,32 @@ func (c *Client) IdentifyPictures(ctx context.Context, pictures [][]byte, q Iden
 	values := map[string]string{}
 	for name, v := range map[string]float64{"fpir": q.FPIR, "strangers": q.Strangers, "coverage": q.Coverage} {
 		if v != 0 {
-			values[name] = number(v)
+			values[name] = formatNumber(v)
 		}
 	}
 	if q.ByClass != nil {
 		values["by_class"] = strconv.FormatBool(*q.ByClass)
 	}
-	r, err := withPictures(http.MethodPost, "/v1/identify", pictures, values)
+	r, err := newPicturesRequest(http.MethodPost, "/v1/identify", pictures, values)
 	return call[Identified](ctx, c, r, err)
 }
 
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+func formatNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // Explain searches like Search and explains the result.
 func (c *Client) Explain(ctx context.Context, q Search) (*Explanation, error) {
-	r, err := withJSON(http.MethodPost, "/v1/explain", q)
+	r, err := newJSONRequest(http.MethodPost, "/v1/explain", q)
 	return call[Explanation](ctx, c, r, err)
 }
 
 // ExplainPicture searches like SearchPicture and explains the result.
 func (c *Client) ExplainPicture(ctx context.Context, picture []byte, q Search) (*Explanation, error) {
-	r, err := asked("/v1/explain", [][]byte{picture}, q)
+	r, err := newSearchForm("/v1/explain", [][]byte{picture}, q)
 	return call[Explanation](ctx, c, r, err)
 }
 
-// asked returns a search with pictures as a form. Zero values are left out.
-func asked(path string, pictures [][]byte, q Search) (request, error) {
+// newSearchForm returns a search with pictures as a form. Zero values are left out.
+func newSearchForm(path string, pictures [][]byte, q Search) (request, error) {
 	if q.Vector != nil || q.ID+q.Text+q.Picture != "" {
 		return request{}, errors.New("a search with pictures takes no vector, id, text or kept picture: make it a " +
 			"term of a sum")
@@ -142,12 +142,12 @@ func asked(path string, pictures [][]byte, q Search) (request, error) {
 			values[name] = strconv.Itoa(v)
 		}
 	}
-	for name, v := range map[string]float64{"least": q.Least, "collapse": q.Collapse, "diverse": q.Diverse} {
+	for name, v := range map[string]float64{"least": q.MinProbability, "collapse": q.Collapse, "diverse": q.Diverse} {
 		if v != 0 {
-			values[name] = number(v)
+			values[name] = formatNumber(v)
 		}
 	}
-	for name, v := range map[string]bool{"vectors": q.Vectors, "except_itself": q.ExceptItself, "explain": q.Explain} {
+	for name, v := range map[string]bool{"vectors": q.Vectors, "except_itself": q.ExcludeQuery, "explain": q.Explain} {
 		if v {
 			values[name] = "true"
 		}
@@ -159,13 +159,13 @@ func asked(path string, pictures [][]byte, q Search) (request, error) {
 		}
 		values["terms"] = string(b)
 	}
-	return withPictures(http.MethodPost, path, pictures, values)
+	return newPicturesRequest(http.MethodPost, path, pictures, values)
 }
 
 // Add adds items. If an id exists already, the error is an *Error with the code conflict, and no
 // item is added.
 func (c *Client) Add(ctx context.Context, items []store.Item) error {
-	r, err := withJSON(http.MethodPost, "/v1/items", Items{Items: items})
+	r, err := newJSONRequest(http.MethodPost, "/v1/items", Items{Items: items})
 	r.once = true
 	_, err = call[Written](ctx, c, r, err)
 	return err
@@ -173,7 +173,7 @@ func (c *Client) Add(ctx context.Context, items []store.Item) error {
 
 // Put adds or replaces items.
 func (c *Client) Put(ctx context.Context, items []store.Item) error {
-	r, err := withJSON(http.MethodPut, "/v1/items", Items{Items: items})
+	r, err := newJSONRequest(http.MethodPut, "/v1/items", Items{Items: items})
 	_, err = call[Written](ctx, c, r, err)
 	return err
 }
@@ -189,41 +189,41 @@ func (c *Client) PutPicture(ctx context.Context, id string, picture []byte, colu
 		}
 		values["columns"] = string(b)
 	}
-	r, err := withPicture(http.MethodPut, "/v1/items", picture, values)
+	r, err := newPictureRequest(http.MethodPut, "/v1/items", picture, values)
 	w, err := call[Written](ctx, c, r, err)
 	if err != nil {
 		return "", err
 	}
 	if len(w.IDs) != 1 {
-		return "", c.strange(r, fmt.Errorf("has %d items, but one was sent", len(w.IDs)))
+		return "", c.invalidAnswerError(r, fmt.Errorf("has %d items, but one was sent", len(w.IDs)))
 	}
 	return w.IDs[0], nil
 }
 
 // Change replaces the columns of an item, and its vector and path if they are set.
 func (c *Client) Change(ctx context.Context, id string, change Change) error {
-	r, err := withJSON(http.MethodPut, itemPath(id), change)
+	r, err := newJSONRequest(http.MethodPut, itemPath(id), change)
 	_, err = call[Written](ctx, c, r, err)
 	return err
 }
 
 // Edit sets single columns of an item; nil removes one. Edited.Before undoes it by EditAll.
 func (c *Client) Edit(ctx context.Context, id string, columns map[string]any) (*Edited, error) {
-	r, err := withJSON(http.MethodPatch, itemPath(id), Edit{Columns: columns})
+	r, err := newJSONRequest(http.MethodPatch, itemPath(id), Edit{Columns: columns})
 	r.once = true // sent again, it would find nothing to undo
 	return call[Edited](ctx, c, r, err)
 }
 
 // EditAll sets single columns of several items, of all or none.
 func (c *Client) EditAll(ctx context.Context, edits Edits) (*Edited, error) {
-	r, err := withJSON(http.MethodPatch, "/v1/items", edits)
+	r, err := newJSONRequest(http.MethodPatch, "/v1/items", edits)
 	r.once = true
 	return call[Edited](ctx, c, r, err)
 }
 
-// Take removes items like Delete and returns them. For an hour, Put brings them back with their uploaded pictures.
-func (c *Client) Take(ctx context.Context, ids ...string) ([]store.Item, error) {
-	r, err := withJSON(http.MethodDelete, "/v1/items", IDs{IDs: ids, Keep: true})
+// DeleteAndReturn removes items like Delete and returns them. For an hour, Put brings them back with their uploaded pictures.
+func (c *Client) DeleteAndReturn(ctx context.Context, ids ...string) ([]store.Item, error) {
+	r, err := newJSONRequest(http.MethodDelete, "/v1/items", IDs{IDs: ids, Keep: true})
 	r.once = true
 	d, err := call[Deleted](ctx, c, r, err)
 	if err != nil {
@@ -251,7 +251,7 @@ func (c *Client) Labels(ctx context.Context, opt LabelOptions) (*Labels, error) 
 // KeepPicture lets the server keep a picture for searches, in memory and for a while. The answer is its name for
 // Search.Picture and Identify.Picture.
 func (c *Client) KeepPicture(ctx context.Context, picture []byte) (string, error) {
-	r, err := withPicture(http.MethodPost, "/v1/pictures", picture, nil)
+	r, err := newPictureRequest(http.MethodPost, "/v1/pictures", picture, nil)
 	p, err := call[Picture](ctx, c, r, err)
 	if err != nil {
 		return "", err
@@ -261,7 +261,7 @@ func (c *Client) KeepPicture(ctx context.Context, picture []byte) (string, error
 
 // KeptPicture returns a picture that KeepPicture has sent.
 func (c *Client) KeptPicture(ctx context.Context, name string) ([]byte, error) {
-	return c.bytes(ctx, request{method: http.MethodGet, path: "/v1/pictures/" + url.PathEscape(name)})
+	return c.readBytes(ctx, request{method: http.MethodGet, path: "/v1/pictures/" + url.PathEscape(name)})
 }
 
 // Pending returns a page of the removals of a followed folder that wait for a decision; nil if none do. limit 0 is the
@@ -285,7 +285,7 @@ func (c *Client) Pending(ctx context.Context, from, limit int) (*Pending, error)
 
 // Decide decides about the removals with an id of Pending: RemovePending or KeepPending.
 func (c *Client) Decide(ctx context.Context, id, decision string) error {
-	r, err := withJSON(http.MethodPost, "/v1/sync/pending", PendingDecision{ID: id, Decision: decision})
+	r, err := newJSONRequest(http.MethodPost, "/v1/sync/pending", PendingDecision{ID: id, Decision: decision})
 	r.once = true
 	_, err = call[State](ctx, c, r, err)
 	return err
@@ -298,7 +298,7 @@ func (c *Client) Get(ctx context.Context, id string) (*store.Item, error) {
 
 // Delete removes items and returns how many of them existed.
 func (c *Client) Delete(ctx context.Context, ids ...string) (int, error) {
-	r, err := withJSON(http.MethodDelete, "/v1/items", IDs{IDs: ids})
+	r, err := newJSONRequest(http.MethodDelete, "/v1/items", IDs{IDs: ids})
 	d, err := call[Deleted](ctx, c, r, err)
 	if err != nil {
 		return 0, err
@@ -318,9 +318,9 @@ func (c *Client) Sample(ctx context.Context, p store.Page, seed uint64) (*Listed
 	return c.list(ctx, p, url.Values{"seed": {strconv.FormatUint(seed, 10)}})
 }
 
-// Like returns up to limit items whose ids are similar to a text, the most similar first; 0 is the
+// ListSimilar returns up to limit items whose ids are similar to a text, the most similar first; 0 is the
 // server's default. It needs a collection with Browse.
-func (c *Client) Like(ctx context.Context, text string, limit int) (*Listed, error) {
+func (c *Client) ListSimilar(ctx context.Context, text string, limit int) (*Listed, error) {
 	return c.list(ctx, store.Page{Limit: limit}, url.Values{"like": {text}})
 }
 
@@ -339,7 +339,7 @@ func (c *Client) list(ctx context.Context, p store.Page, q url.Values) (*Listed,
 	r := request{method: http.MethodGet, path: "/v1/items", query: q}
 	out, err := call[Listed](ctx, c, r, nil)
 	if err == nil && out.Next != "" && (len(out.Items) == 0 || out.Next == p.After) {
-		return nil, c.strange(r, fmt.Errorf("has %d items after %q and continues after %q, without end", len(out.Items),
+		return nil, c.invalidAnswerError(r, fmt.Errorf("has %d items after %q and continues after %q, without end", len(out.Items),
 			p.After, out.Next))
 	}
 	return out, err
@@ -347,7 +347,7 @@ func (c *Client) list(ctx context.Context, p store.Page, q url.Values) (*Listed,
 
 // Picture returns the picture of an item, the content of an image file.
 func (c *Client) Picture(ctx context.Context, id string) ([]byte, error) {
-	return c.bytes(ctx, request{method: http.MethodGet, path: itemPath(id) + "/picture"})
+	return c.readBytes(ctx, request{method: http.MethodGet, path: itemPath(id) + "/picture"})
 }
 
 // Thumbnail returns a JPEG of an item's picture whose longer side has up to size
@@ -357,7 +357,7 @@ func (c *Client) Thumbnail(ctx context.Context, id string, size int) ([]byte, er
 	if size != 0 {
 		q.Set("size", strconv.Itoa(size))
 	}
-	return c.bytes(ctx, request{method: http.MethodGet, path: itemPath(id) + "/thumbnail", query: q})
+	return c.readBytes(ctx, request{method: http.MethodGet, path: itemPath(id) + "/thumbnail", query: q})
 }
 
 func itemPath(id string) string { return "/v1/items/" + url.PathEscape(id) }

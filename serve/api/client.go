@@ -90,35 +90,35 @@ type request struct {
 	body         []byte
 	// once means that the request must not arrive twice, because adding the same item again would be a
 	// conflict.
-	once bool
-	gaps bool // null means a missing value in the answer's lists
+	once       bool
+	allowsNull bool // null means a missing value in the answer's lists
 }
 
-// problemLimit bounds what is read of an answer that is an error.
-const problemLimit = 1 << 20
+// maxProblemBytes bounds what is read of an answer that is an error.
+const maxProblemBytes = 1 << 20
 
-// errLong is the error for an answer that is too long. A retry would not help.
-var errLong = errors.New("the answer is too long")
+// errTooLong is the error for an answer that is too long. A retry would not help.
+var errTooLong = errors.New("the answer is too long")
 
 // do sends a request, with retries, and reads the answer into out.
 func (c *Client) do(ctx context.Context, r request, out any) error {
-	body, err := c.bytes(ctx, r)
+	body, err := c.readBytes(ctx, r)
 	if err != nil {
 		return err
 	}
-	if err := read(body, out, r.gaps); err != nil {
-		return c.strange(r, fmt.Errorf("cannot be read: %w", err))
+	if err := decodeAnswer(body, out, r.allowsNull); err != nil {
+		return c.invalidAnswerError(r, fmt.Errorf("cannot be read: %w", err))
 	}
 	return nil
 }
 
-// strange returns the error for an answer that kindred serve would not give.
-func (c *Client) strange(r request, what error) error {
+// invalidAnswerError returns the error for an answer that kindred serve would not give.
+func (c *Client) invalidAnswerError(r request, what error) error {
 	return fmt.Errorf("%s %s: the answer of %s %w: check what listens there, and whether a proxy changes answers",
 		r.method, r.path, c.base, what)
 }
 
-func (c *Client) bytes(ctx context.Context, r request) ([]byte, error) {
+func (c *Client) readBytes(ctx context.Context, r request) ([]byte, error) {
 	for try := 0; ; try++ {
 		body, err := c.send(ctx, r)
 		if err == nil {
@@ -147,7 +147,7 @@ func (c *Client) retry(err error, once bool, try int) (wait time.Duration, again
 	wait = min(c.opt.MaxWait, 200*time.Millisecond<<min(try, 20))
 	wait = wait/2 + rand.N(wait/2+1)
 	var refused *Error
-	if errors.Is(err, errLong) {
+	if errors.Is(err, errTooLong) {
 		return 0, false
 	}
 	if !errors.As(err, &refused) {
@@ -192,36 +192,36 @@ func (c *Client) send(ctx context.Context, r request) ([]byte, error) {
 	}
 	defer res.Body.Close()
 	if res.StatusCode/100 != 2 {
-		body, err := io.ReadAll(io.LimitReader(res.Body, problemLimit))
+		body, err := io.ReadAll(io.LimitReader(res.Body, maxProblemBytes))
 		if err != nil && ctx.Err() != nil {
-			return nil, c.broken(r, err)
+			return nil, c.incompleteAnswerError(r, err)
 		}
-		return nil, c.problem(res, body)
+		return nil, c.problemError(res, body)
 	}
 	if res.ContentLength <= c.opt.MaxAnswer {
 		body, err := io.ReadAll(io.LimitReader(res.Body, c.opt.MaxAnswer+1))
 		if err != nil {
-			return nil, c.broken(r, err)
+			return nil, c.incompleteAnswerError(r, err)
 		}
 		if int64(len(body)) <= c.opt.MaxAnswer {
 			return body, nil
 		}
 	}
 	return nil, fmt.Errorf("%s %s: %w: more than %d bytes from %s; raise ClientOptions.MaxAnswer", r.method, r.path,
-		errLong, c.opt.MaxAnswer, c.base)
+		errTooLong, c.opt.MaxAnswer, c.base)
 }
 
-// broken returns the error for an incomplete answer.
-func (c *Client) broken(r request, err error) error {
+// incompleteAnswerError returns the error for an incomplete answer.
+func (c *Client) incompleteAnswerError(r request, err error) error {
 	return fmt.Errorf("%s %s: incomplete answer of %s: %w", r.method, r.path, c.base, err)
 }
 
-// problem returns the error for an answer with an error status. If kindred did not write the answer (but a
+// problemError returns the error for an answer with an error status. If kindred did not write the answer (but a
 // proxy, for example), the error has its status and the beginning of its text.
-func (c *Client) problem(res *http.Response, body []byte) *Error {
+func (c *Client) problemError(res *http.Response, body []byte) *Error {
 	e := &Error{}
 	if t, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); t != "application/problem+json" ||
-		read(body, &e.Problem, false) != nil {
+		decodeAnswer(body, &e.Problem, false) != nil {
 		e.Problem = Problem{Code: "unknown", Title: http.StatusText(res.StatusCode),
 			Detail: fmt.Sprintf("the server answered %q", strings.ToValidUTF8(string(body[:min(len(body), 200)]), "?")),
 			Fix:    fmt.Sprintf("check what listens at %s: it does not answer like kindred serve", c.base)}

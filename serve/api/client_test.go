@@ -24,15 +24,15 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// sides embeds a picture by the lengths of its sides.
-type sides struct{}
+// sidesEmbedder embeds a picture by the lengths of its sides.
+type sidesEmbedder struct{}
 
-func (sides) Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*imaging.Image, error) {
+func (sidesEmbedder) Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*imaging.Image, error) {
 	im := new(imaging.Image)
 	return im, p.Decode(ctx, &imaging.Decoder{MaxPixels: maxPixels}, im)
 }
 
-func (sides) Embed(_ context.Context, pictures []*imaging.Image) (*matrix.Dense, error) {
+func (sidesEmbedder) Embed(_ context.Context, pictures []*imaging.Image) (*matrix.Dense, error) {
 	x := matrix.New(len(pictures), 2)
 	for i, im := range pictures {
 		x.Row(i)[0], x.Row(i)[1] = float32(im.W), float32(im.H)
@@ -40,7 +40,7 @@ func (sides) Embed(_ context.Context, pictures []*imaging.Image) (*matrix.Dense,
 	return x, nil
 }
 
-func picture(w, h int) []byte {
+func encodePicture(w, h int) []byte {
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, w, h))); err != nil {
 		panic(err) // a buffer takes all
@@ -48,11 +48,11 @@ func picture(w, h int) []byte {
 	return b.Bytes()
 }
 
-// served starts a server of an empty collection.
-func served(t testing.TB, opt api.ClientOptions) *api.Client {
+// newServedClient starts a server of an empty collection.
+func newServedClient(t testing.TB, opt api.ClientOptions) *api.Client {
 	t.Helper()
 	s, err := serve.New(serve.Options{Collections: []serve.Collection{{Name: "boxes", Store: &storetest.Memory{Dim: 2},
-		Embedder: sides{}, Uploads: t.TempDir()}}})
+		Embedder: sidesEmbedder{}, Uploads: t.TempDir()}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func served(t testing.TB, opt api.ClientOptions) *api.Client {
 // TestClient uses every method on a server.
 func TestClient(t *testing.T) {
 	ctx := t.Context()
-	c := served(t, api.ClientOptions{Collection: "boxes"})
+	c := newServedClient(t, api.ClientOptions{Collection: "boxes"})
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -84,16 +84,16 @@ func TestClient(t *testing.T) {
 		t.Errorf("added twice: %v", err)
 	}
 	must(c.Put(ctx, items))
-	id, err := c.PutPicture(ctx, "", picture(90, 190), map[string]any{"label": "large"})
+	id, err := c.PutPicture(ctx, "", encodePicture(90, 190), map[string]any{"label": "large"})
 	must(err)
-	_, err = c.PutPicture(ctx, "flat", picture(300, 1), nil)
+	_, err = c.PutPicture(ctx, "flat", encodePicture(300, 1), nil)
 	must(err)
 	info, err := c.Info(ctx)
 	must(err)
 	if info.Collections[0].Items != 4 || !info.Collections[0].Uploads {
 		t.Errorf("%+v", info)
 	}
-	found, err := c.SearchPicture(ctx, picture(98, 198), api.Search{K: 2, Filter: `label = "large"`,
+	found, err := c.SearchPicture(ctx, encodePicture(98, 198), api.Search{K: 2, Filter: `label = "large"`,
 		Columns: []string{"label"}, Vectors: true})
 	must(err)
 	if len(found.Neighbours) != 2 || found.Neighbours[0].ID != "large" || found.Neighbours[1].ID != id ||
@@ -110,12 +110,12 @@ func TestClient(t *testing.T) {
 	if len(e.Shares) != 2 || len(e.Notes) == 0 {
 		t.Errorf("%+v", e)
 	}
-	_, err = c.ExplainPicture(ctx, picture(5, 5), api.Search{})
+	_, err = c.ExplainPicture(ctx, encodePicture(5, 5), api.Search{})
 	must(err)
-	if _, err := c.SearchPicture(ctx, picture(5, 5), api.Search{ID: "x"}); err == nil {
+	if _, err := c.SearchPicture(ctx, encodePicture(5, 5), api.Search{ID: "x"}); err == nil {
 		t.Error("a picture and an id")
 	}
-	uncalibrated(t, c)
+	checkUncalibrated(t, c)
 	must(c.Change(ctx, "a/b c?", api.Change{Columns: map[string]any{"label": "tiny"}}))
 	it, err := c.Get(ctx, "a/b c?")
 	must(err)
@@ -127,10 +127,10 @@ func TestClient(t *testing.T) {
 	if len(list.Items) != 1 || list.Next == "" {
 		t.Errorf("%+v", list)
 	}
-	browse(t, c)
+	checkBrowse(t, c)
 	file, err := c.Picture(ctx, "flat")
 	must(err)
-	if !bytes.Equal(file, picture(300, 1)) {
+	if !bytes.Equal(file, encodePicture(300, 1)) {
 		t.Error("another picture")
 	}
 	_, err = c.Thumbnail(ctx, "flat", 64)
@@ -143,25 +143,25 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// browse looks around.
-func browse(t *testing.T, c *api.Client) {
+// checkBrowse looks around.
+func checkBrowse(t *testing.T, c *api.Client) {
 	t.Helper()
 	list, err := c.Sample(t.Context(), store.Page{Limit: 1, Filter: `label = "large"`}, 3)
 	if err != nil || len(list.Items) != 1 || list.Passed == nil || *list.Passed < 1 {
 		t.Errorf("%+v, %v", list, err)
 	}
-	list, err = c.Like(t.Context(), "fla", 5)
+	list, err = c.ListSimilar(t.Context(), "fla", 5)
 	if err != nil || len(list.Items) != 1 || list.Items[0].ID != "flat" {
 		t.Errorf("%+v, %v", list, err)
 	}
-	found, err := c.SearchPicture(t.Context(), picture(300, 1), api.Search{ExceptItself: true})
-	if err != nil || !slices.Equal(found.Itself, []string{"flat"}) {
+	found, err := c.SearchPicture(t.Context(), encodePicture(300, 1), api.Search{ExcludeQuery: true})
+	if err != nil || !slices.Equal(found.QueryIDs, []string{"flat"}) {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
 
-// uncalibrated asks for what takes a calibration.
-func uncalibrated(t *testing.T, c *api.Client) {
+// checkUncalibrated asks for what takes a calibration.
+func checkUncalibrated(t *testing.T, c *api.Client) {
 	t.Helper()
 	ctx := t.Context()
 	var refused *api.Error
@@ -169,11 +169,11 @@ func uncalibrated(t *testing.T, c *api.Client) {
 		refused.Code != "invalid" || !strings.Contains(refused.Detail, "no calibration") {
 		t.Errorf("identified without a calibration: %v", err)
 	}
-	if _, err := c.IdentifyPictures(ctx, [][]byte{picture(5, 5), picture(6, 6)}, api.Identify{FPIR: 0.1}); err == nil ||
+	if _, err := c.IdentifyPictures(ctx, [][]byte{encodePicture(5, 5), encodePicture(6, 6)}, api.Identify{FPIR: 0.1}); err == nil ||
 		!strings.Contains(err.Error(), "no calibration") {
 		t.Errorf("two pictures: %v", err)
 	}
-	if _, err := c.SearchPicture(ctx, picture(5, 5), api.Search{Least: 0.5}); err == nil {
+	if _, err := c.SearchPicture(ctx, encodePicture(5, 5), api.Search{MinProbability: 0.5}); err == nil {
 		t.Error("least without a calibration")
 	}
 }
@@ -201,7 +201,7 @@ func testMap(t *testing.T, c *api.Client) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(points) != 4 || len(ids) != 4 || len(col.Of) != 4 {
+		if len(points) != 4 || len(ids) != 4 || len(col.ClassOf) != 4 {
 			t.Errorf("%v %v %v", points, ids, col)
 		}
 		return
@@ -219,14 +219,14 @@ func TestRetries(t *testing.T) {
 		sent  int
 		want  string // the code of the error
 	}{
-		{"busy", []string{"overloaded", "rate_limited"}, search, 3, ""},
-		{"gone", []string{"", ""}, search, 3, ""},
-		{"wrong", []string{"invalid"}, search, 1, "invalid"},
-		{"always", slices.Repeat([]string{"overloaded"}, 9), search, 4, "overloaded"},
-		{"add, busy", []string{"overloaded"}, add, 2, ""},
-		{"add, late", []string{"late"}, add, 1, "late"},
-		{"add, gone", []string{""}, add, 1, "?"},
-		{"slow", []string{"overloaded 3600"}, search, 1, "overloaded"},
+		{"busy", []string{"overloaded", "rate_limited"}, checkSearch, 3, ""},
+		{"gone", []string{"", ""}, checkSearch, 3, ""},
+		{"wrong", []string{"invalid"}, checkSearch, 1, "invalid"},
+		{"always", slices.Repeat([]string{"overloaded"}, 9), checkSearch, 4, "overloaded"},
+		{"add, busy", []string{"overloaded"}, checkAdd, 2, ""},
+		{"add, late", []string{"late"}, checkAdd, 1, "late"},
+		{"add, gone", []string{""}, checkAdd, 1, "?"},
+		{"slow", []string{"overloaded 3600"}, checkSearch, 1, "overloaded"},
 	} {
 		var sent atomic.Int64
 		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -269,12 +269,12 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-func search(c *api.Client) error {
+func checkSearch(c *api.Client) error {
 	_, err := c.Search(context.Background(), api.Search{ID: "x"})
 	return err
 }
 
-func add(c *api.Client) error {
+func checkAdd(c *api.Client) error {
 	return c.Add(context.Background(), []store.Item{{ID: "x", Vector: []float32{1}}})
 }
 

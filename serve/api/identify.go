@@ -61,18 +61,18 @@ type Identification struct {
 	// Nearest is the distance of the nearest item that is not the photo; the median if there are several photos.
 	// Needed is the least probability of a label that is not unknown. For classes of training, Within is the largest
 	// distance for a label instead, with a gate, and every photo gets a label without one.
-	Nearest float64 `json:"nearest"`
-	Needed  float64 `json:"needed,omitempty"`
-	Within  float64 `json:"within,omitempty"`
-	// Itself has the ids of the items that are the photos, and ItselfLabels the label of each. They have no vote.
-	Itself       []string `json:"itself,omitempty"`
-	ItselfLabels []string `json:"itself_labels,omitempty"`
+	Nearest           float64 `json:"nearest"`
+	NeededProbability float64 `json:"needed,omitempty"`
+	Within            float64 `json:"within,omitempty"`
+	// PhotoIDs has the ids of the items that are the photos, and PhotoLabels the label of each. They have no vote.
+	PhotoIDs    []string `json:"itself,omitempty"`
+	PhotoLabels []string `json:"itself_labels,omitempty"`
 	// Others is the vote of the other items; nil without AnswerPicture.
 	Others *Vote `json:"others,omitempty"`
 }
 
-// Voted returns the vote of the items that are not the photo: what measures how well photos are identified.
-func (q *Identification) Voted() *Vote {
+// EvaluatedVote returns the vote of the items that are not the photo: what measures how well photos are identified.
+func (q *Identification) EvaluatedVote() *Vote {
 	if q.Others != nil {
 		return q.Others
 	}

@@ -22,20 +22,20 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// lying is a server that answers every request in bytes of its own.
-type lying struct {
+// lyingServer is a server that answers every request in bytes of its own.
+type lyingServer struct {
 	base string
 	seen atomic.Int64
 }
 
-// lie starts one. tell says what it sends; the connection is then closed.
-func lie(t *testing.T, tell func(conn net.Conn)) *lying {
+// startLyingServer starts one. tell says what it sends; the connection is then closed.
+func startLyingServer(t *testing.T, tell func(conn net.Conn)) *lyingServer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &lying{base: "http://" + l.Addr().String()}
+	s := &lyingServer{base: "http://" + l.Addr().String()}
 	var all sync.WaitGroup
 	t.Cleanup(func() { l.Close(); all.Wait() })
 	all.Go(func() {
@@ -60,21 +60,21 @@ func lie(t *testing.T, tell func(conn net.Conn)) *lying {
 	return s
 }
 
-func says(text string) func(net.Conn) { return func(conn net.Conn) { io.WriteString(conn, text) } }
+func sendText(text string) func(net.Conn) { return func(conn net.Conn) { io.WriteString(conn, text) } }
 
-// whole is an answer with a body.
-func whole(body string) func(net.Conn) {
-	return says(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+// sendBody is an answer with a body.
+func sendBody(body string) func(net.Conn) {
+	return sendText(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
 }
 
-// failing is an answer that is an error.
-func failing(status, kind, body string) func(net.Conn) {
-	return says(fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status, kind, len(body),
+// sendError is an answer that is an error.
+func sendError(status, kind, body string) func(net.Conn) {
+	return sendText(fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status, kind, len(body),
 		body))
 }
 
-// goesOn says something, and then something again and again until nobody listens.
-func goesOn(text, again string, pause time.Duration) func(net.Conn) {
+// sendRepeatedly says something, and then something again and again until nobody listens.
+func sendRepeatedly(text, again string, pause time.Duration) func(net.Conn) {
 	return func(conn net.Conn) {
 		_, err := io.WriteString(conn, text)
 		for err == nil {
@@ -90,66 +90,66 @@ const (
 	problem = "application/problem+json"
 )
 
-// lies are what servers do that kindred serve does not.
-func lies() map[string]func(net.Conn) {
+// lyingAnswers are what servers do that kindred serve does not.
+func lyingAnswers() map[string]func(net.Conn) {
 	const piece = 20 * time.Millisecond
 	block := strings.Repeat(" ", 1<<16)
 	return map[string]func(net.Conn){
-		"closes":                        says(""),
-		"trickles the status":           goesOn("HTTP/1.1 2", "x", piece),
-		"trickles a header":             goesOn(ok+"X: ", "y", piece),
-		"trickles headers":              goesOn(ok, "X: y\r\n", piece),
-		"trickles a body with a length": goesOn(ok+"Content-Length: 100000\r\n\r\n", " ", piece),
-		"trickles a body without one":   goesOn(ok+"\r\n", " ", piece),
-		"trickles chunks":               goesOn(chunked, "1\r\n \r\n", piece),
-		"trickles a problem":            goesOn("HTTP/1.1 500 X\r\nContent-Type: "+problem+"\r\n\r\n", " ", piece),
-		"says 100 without end":          goesOn("", "HTTP/1.1 100 Continue\r\n\r\n", 0),
-		"has one header without end":    goesOn(ok+"X: ", block, 0),
-		"has headers without end":       goesOn(ok, strings.Repeat("X: y\r\n", 1000), 0),
-		"has a body without end":        goesOn(ok+"\r\n", block, 0),
-		"has chunks without end":        goesOn(chunked, "10000\r\n"+block+"\r\n", 0),
-		"announces a terabyte":          goesOn(ok+"Content-Length: 1000000000000\r\n\r\n", block, 0),
-		"announces 10^50 bytes":         says(ok + "Content-Length: 1" + strings.Repeat("0", 50) + "\r\n\r\n{}"),
-		"announces less than nothing":   says(ok + "Content-Length: -5\r\n\r\n{}"),
-		"breaks off":                    says(ok + "Content-Length: 100\r\n\r\n{}"),
-		"breaks off in a chunk":         says(chunked + "100\r\n{}"),
-		"has a chunk of no size":        says(chunked + "zz\r\n{}\r\n0\r\n\r\n"),
-		"has a chunk of 2^80 bytes":     says(chunked + "1" + strings.Repeat("0", 20) + "\r\n{}"),
-		"speaks no HTTP":                says("220 mail.example ESMTP\r\n"),
-		"speaks TLS":                    says("\x15\x03\x01\x00\x02\x02\x46"),
-		"speaks HTTP/9":                 says("HTTP/9.9 200 OK\r\n\r\n{}"),
-		"has a status of a text":        says("HTTP/1.1 fine OK\r\n\r\n{}"),
-		"switches protocols":            says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"),
-		"redirects":                     says("HTTP/1.1 302 X\r\nLocation: http://127.0.0.1:1/\r\n\r\n"),
-		"redirects to no address":       says("HTTP/1.1 307 X\r\nLocation: http://[::1\r\nContent-Length: 0\r\n\r\n"),
-		"redirects to nowhere":          says("HTTP/1.1 308 X\r\nContent-Length: 0\r\n\r\n"),
-		"has a page for an error":       failing("502 Bad Gateway", "text/html", "<html>\xff"),
-		"has a problem of no fields":    failing("404 X", problem, "{}"),
-		"has a problem of other fields": failing("400 X", problem, `{"code":["x"],"detail":7}`),
-		"has a problem that is deep":    failing("400 X", problem, strings.Repeat("[", 200_000)),
-		"has a problem without end":     goesOn("HTTP/1.1 500 X\r\nContent-Type: "+problem+"\r\n\r\n", block, 0),
-		"breaks off a problem":          says("HTTP/1.1 500 X\r\nContent-Length: 100\r\n\r\n{"),
-		"is empty":                      whole(""),
-		"has no content":                says("HTTP/1.1 204 No Content\r\n\r\n"),
-		"is a page":                     whole("<html>"),
-		"is not UTF-8":                   whole("{\"ids\":[\"\xff\"],\"status\":\"\xff\"}"),
-		"is deep":                       whole(strings.Repeat("[", 200_000)),
-		"is a deep object":              whole(strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)),
-		"is no number":                  whole(`{"items":NaN}`),
-		"is null":                       whole("null"),
-		"is true":                       whole("true"),
-		"is a number":                   whole("1e999"),
-		"is a list":                     whole(`[{"ids":[]}]`),
-		"is an object without fields":   whole("{}"),
-		"has texts for everything": whole(`{"ids":"x","items":"x","deleted":"x","collections":"x","neighbours":"x",` +
+		"closes":                        sendText(""),
+		"trickles the status":           sendRepeatedly("HTTP/1.1 2", "x", piece),
+		"trickles a header":             sendRepeatedly(ok+"X: ", "y", piece),
+		"trickles headers":              sendRepeatedly(ok, "X: y\r\n", piece),
+		"trickles a body with a length": sendRepeatedly(ok+"Content-Length: 100000\r\n\r\n", " ", piece),
+		"trickles a body without one":   sendRepeatedly(ok+"\r\n", " ", piece),
+		"trickles chunks":               sendRepeatedly(chunked, "1\r\n \r\n", piece),
+		"trickles a problem":            sendRepeatedly("HTTP/1.1 500 X\r\nContent-Type: "+problem+"\r\n\r\n", " ", piece),
+		"says 100 without end":          sendRepeatedly("", "HTTP/1.1 100 Continue\r\n\r\n", 0),
+		"has one header without end":    sendRepeatedly(ok+"X: ", block, 0),
+		"has headers without end":       sendRepeatedly(ok, strings.Repeat("X: y\r\n", 1000), 0),
+		"has a body without end":        sendRepeatedly(ok+"\r\n", block, 0),
+		"has chunks without end":        sendRepeatedly(chunked, "10000\r\n"+block+"\r\n", 0),
+		"announces a terabyte":          sendRepeatedly(ok+"Content-Length: 1000000000000\r\n\r\n", block, 0),
+		"announces 10^50 bytes":         sendText(ok + "Content-Length: 1" + strings.Repeat("0", 50) + "\r\n\r\n{}"),
+		"announces less than nothing":   sendText(ok + "Content-Length: -5\r\n\r\n{}"),
+		"breaks off":                    sendText(ok + "Content-Length: 100\r\n\r\n{}"),
+		"breaks off in a chunk":         sendText(chunked + "100\r\n{}"),
+		"has a chunk of no size":        sendText(chunked + "zz\r\n{}\r\n0\r\n\r\n"),
+		"has a chunk of 2^80 bytes":     sendText(chunked + "1" + strings.Repeat("0", 20) + "\r\n{}"),
+		"speaks no HTTP":                sendText("220 mail.example ESMTP\r\n"),
+		"speaks TLS":                    sendText("\x15\x03\x01\x00\x02\x02\x46"),
+		"speaks HTTP/9":                 sendText("HTTP/9.9 200 OK\r\n\r\n{}"),
+		"has a status of a text":        sendText("HTTP/1.1 fine OK\r\n\r\n{}"),
+		"switches protocols":            sendText("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"),
+		"redirects":                     sendText("HTTP/1.1 302 X\r\nLocation: http://127.0.0.1:1/\r\n\r\n"),
+		"redirects to no address":       sendText("HTTP/1.1 307 X\r\nLocation: http://[::1\r\nContent-Length: 0\r\n\r\n"),
+		"redirects to nowhere":          sendText("HTTP/1.1 308 X\r\nContent-Length: 0\r\n\r\n"),
+		"has a page for an error":       sendError("502 Bad Gateway", "text/html", "<html>\xff"),
+		"has a problem of no fields":    sendError("404 X", problem, "{}"),
+		"has a problem of other fields": sendError("400 X", problem, `{"code":["x"],"detail":7}`),
+		"has a problem that is deep":    sendError("400 X", problem, strings.Repeat("[", 200_000)),
+		"has a problem without end":     sendRepeatedly("HTTP/1.1 500 X\r\nContent-Type: "+problem+"\r\n\r\n", block, 0),
+		"breaks off a problem":          sendText("HTTP/1.1 500 X\r\nContent-Length: 100\r\n\r\n{"),
+		"is empty":                      sendBody(""),
+		"has no content":                sendText("HTTP/1.1 204 No Content\r\n\r\n"),
+		"is a page":                     sendBody("<html>"),
+		"is not UTF-8":                   sendBody("{\"ids\":[\"\xff\"],\"status\":\"\xff\"}"),
+		"is deep":                       sendBody(strings.Repeat("[", 200_000)),
+		"is a deep object":              sendBody(strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)),
+		"is no number":                  sendBody(`{"items":NaN}`),
+		"is null":                       sendBody("null"),
+		"is true":                       sendBody("true"),
+		"is a number":                   sendBody("1e999"),
+		"is a list":                     sendBody(`[{"ids":[]}]`),
+		"is an object without fields":   sendBody("{}"),
+		"has texts for everything": sendBody(`{"ids":"x","items":"x","deleted":"x","collections":"x","neighbours":"x",` +
 			`"id":7,"status":7,"version":"x","name":7,"collection":7}`),
-		"has nulls for everything": whole(`{"ids":null,"items":null,"deleted":null,"collections":null,` +
+		"has nulls for everything": sendBody(`{"ids":null,"items":null,"deleted":null,"collections":null,` +
 			`"neighbours":null,"id":null,"status":null,"version":null,"name":null,"collection":null,"next":null}`),
 	}
 }
 
-// calls are all methods of a client but those that take any bytes.
-func calls() map[string]func(context.Context, *api.Client) error {
+// clientCalls are all methods of a client but those that take any bytes.
+func clientCalls() map[string]func(context.Context, *api.Client) error {
 	items := []store.Item{{ID: "a", Vector: []float32{1}}}
 	return map[string]func(context.Context, *api.Client) error{
 		"Ready": func(ctx context.Context, c *api.Client) error { return c.Ready(ctx) },
@@ -189,9 +189,9 @@ func calls() map[string]func(context.Context, *api.Client) error {
 // and a moment, and takes memory in proportion to the answer that it allows.
 func TestLies(t *testing.T) {
 	const limit, most = 300 * time.Millisecond, 1 << 20
-	for name, tell := range lies() {
+	for name, tell := range lyingAnswers() {
 		t.Run(name, func(t *testing.T) {
-			s := lie(t, tell)
+			s := startLyingServer(t, tell)
 			c, err := api.NewClient(s.base, api.ClientOptions{Key: "secret", Retries: -1, MaxAnswer: most,
 				HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
 			if err != nil {
@@ -203,7 +203,7 @@ func TestLies(t *testing.T) {
 			var all sync.WaitGroup
 			var lock sync.Mutex
 			n := budgettest.Allocated(func() {
-				for method, call := range calls() {
+				for method, call := range clientCalls() {
 					all.Go(func() {
 						err := call(ctx, c)
 						lock.Lock()
@@ -239,9 +239,9 @@ func TestLies(t *testing.T) {
 
 // TestLongAnswers: one that is too long is not asked for again.
 func TestLongAnswers(t *testing.T) {
-	for _, tell := range []func(net.Conn){goesOn(ok+"\r\n", strings.Repeat(" ", 1000), 0),
-		says(ok + "Content-Length: 1001\r\n\r\n")} {
-		s := lie(t, tell)
+	for _, tell := range []func(net.Conn){sendRepeatedly(ok+"\r\n", strings.Repeat(" ", 1000), 0),
+		sendText(ok + "Content-Length: 1001\r\n\r\n")} {
+		s := startLyingServer(t, tell)
 		c, err := api.NewClient(s.base, api.ClientOptions{MaxAnswer: 1000})
 		if err != nil {
 			t.Fatal(err)
@@ -256,8 +256,8 @@ func TestLongAnswers(t *testing.T) {
 
 // TestRedirects: none is followed, to whatever host, unless the caller's own client says so.
 func TestRedirects(t *testing.T) {
-	other := lie(t, whole(`{"version":"1","collections":[],"limits":{"body_bytes":1,"pixels":1,"items":1,"k":1}}`))
-	s := lie(t, says("HTTP/1.1 307 X\r\nLocation: "+other.base+"/v1/info\r\nContent-Length: 0\r\n\r\n"))
+	other := startLyingServer(t, sendBody(`{"version":"1","collections":[],"limits":{"body_bytes":1,"pixels":1,"items":1,"k":1}}`))
+	s := startLyingServer(t, sendText("HTTP/1.1 307 X\r\nLocation: "+other.base+"/v1/info\r\nContent-Length: 0\r\n\r\n"))
 	for _, own := range []*http.Client{nil, {}} {
 		c, err := api.NewClient(s.base, api.ClientOptions{Key: "secret", HTTP: own})
 		if err != nil {
@@ -287,7 +287,7 @@ func TestListsEnd(t *testing.T) {
 		`{"items":[{"id":"b"}],"next":"b"}`: true, `{"items":[{"id":"b"}],"next":"a"}`: false,
 		`{"items":[],"next":"b"}`: false, `{"items":[],"next":""}`: true,
 	} {
-		c, err := api.NewClient(lie(t, whole(answer)).base, api.ClientOptions{})
+		c, err := api.NewClient(startLyingServer(t, sendBody(answer)).base, api.ClientOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,7 +296,7 @@ func TestListsEnd(t *testing.T) {
 			t.Errorf("%s: %v", answer, err)
 		}
 	}
-	c, err := api.NewClient(lie(t, whole(`{"ids":["a","b","c"]}`)).base, api.ClientOptions{})
+	c, err := api.NewClient(startLyingServer(t, sendBody(`{"ids":["a","b","c"]}`)).base, api.ClientOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func TestMissingFields(t *testing.T) {
 		`"text":"t","reasons":[],"spread":0.5,"compactness":0.5,"recall":0.5,"classes":[{"class":"k","rows":1,` +
 		`"intra":0.5,"other":0.5,"nearest":"m","modes":1}]}}`
 	ask := func(answer []byte) error {
-		c, err := api.NewClient(lie(t, whole(string(answer))).base, api.ClientOptions{})
+		c, err := api.NewClient(startLyingServer(t, sendBody(string(answer))).base, api.ClientOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -337,7 +337,7 @@ func TestMissingFields(t *testing.T) {
 				t.Fatal(err)
 			}
 			k := at
-			where := changed(document, "", &k, value)
+			where := changeField(document, "", &k, value)
 			if where == "neighbourhood" && value != "[[7]]" {
 				continue // which may be missing
 			}
@@ -358,12 +358,12 @@ func TestMissingFields(t *testing.T) {
 	}
 }
 
-// changed gives the k-th field of a document another value, and returns where it is.
-func changed(v any, where string, k *int, value string) string {
+// changeField gives the k-th field of a document another value, and returns where it is.
+func changeField(v any, where string, k *int, value string) string {
 	switch v := v.(type) {
 	case []any:
 		for i := range v {
-			if at := changed(v[i], fmt.Sprintf("%s[%d]", where, i), k, value); at != "" {
+			if at := changeField(v[i], fmt.Sprintf("%s[%d]", where, i), k, value); at != "" {
 				return at
 			}
 		}
@@ -381,7 +381,7 @@ func changed(v any, where string, k *int, value string) string {
 				}
 				return at
 			}
-			if at := changed(v[name], at, k, value); at != "" {
+			if at := changeField(v[name], at, k, value); at != "" {
 				return at
 			}
 		}

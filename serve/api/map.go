@@ -37,6 +37,6 @@ type MapColumn struct {
 	Name    string     `json:"name"`
 	Kind    string     `json:"kind"`
 	Classes []string   `json:"classes,omitempty"`
-	Of      []int32    `json:"of,omitempty"`
+	ClassOf []int32    `json:"of,omitempty"`
 	Numbers []*float64 `json:"numbers,omitempty"`
 }

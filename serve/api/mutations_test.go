@@ -12,14 +12,14 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// answers is a transport that has one answer to everything.
-type answers struct {
+// fixedAnswer is a transport that has one answer to everything.
+type fixedAnswer struct {
 	status int
 	kind   string
 	body   []byte
 }
 
-func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a *fixedAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Header: http.Header{"Content-Type": {a.kind}}, ContentLength: -1,
 		Body: io.NopCloser(bytes.NewReader(a.body)), Request: r}, nil
 }
@@ -34,16 +34,16 @@ func TestMutations(t *testing.T) {
 	}{
 		{"info", `{"version":"v","limits":{"body_bytes":1,"pixels":2,"items":3,"k":4},"collections":[{"name":"c","items":1,` +
 			`"dim":2,"distance":"cosine","columns":[{"name":"n","kind":"text"}],"label":"","network":"","uploads":true,` +
-			`"side":224,"read_only":false,"version":3,"browse":true}]}`, calls()["Info"]},
+			`"side":224,"read_only":false,"version":3,"browse":true}]}`, clientCalls()["Info"]},
 		{"found", `{"schema":1,"gallery":"c","items":2,"distance":"dot","neighbours":[` + hit + "," + hit +
 			`],"itself":["b"]}`,
-			calls()["Search"]},
+			clientCalls()["Search"]},
 		{"list", `{"items":[{"id":"a","columns":{"b":true}},{"id":"c"}],"next":"c","passed":7}`,
 			func(ctx context.Context, c *api.Client) error { _, err := c.List(ctx, store.Page{}); return err }},
 		{"map", `{"collection":"c","state":"ready","version":1,"items":2,"stale":false,"method":"tsne","placed":2,` +
-			`"x":[0.5,1.5],"y":[0.5,1.5]}`, calls()["Map"]},
-		{"column of a map", `{"name":"n","kind":"number","numbers":[1,null,2]}`, calls()["MapColumn"]},
-		{"written", `{"ids":["a"]}`, calls()["PutPicture"]},
+			`"x":[0.5,1.5],"y":[0.5,1.5]}`, clientCalls()["Map"]},
+		{"column of a map", `{"name":"n","kind":"number","numbers":[1,null,2]}`, clientCalls()["MapColumn"]},
+		{"written", `{"ids":["a"]}`, clientCalls()["PutPicture"]},
 		{"edited", `{"ids":["a"],"before":[{"id":"a","columns":{"b":null,"c":2}}]}`,
 			func(ctx context.Context, c *api.Client) error { _, err := c.Edit(ctx, "a", nil); return err }},
 		{"labels", `{"labels":[{"label":"x","items":3,"ids":["a","b"]}],"total":1,"missing":2}`,
@@ -55,7 +55,7 @@ func TestMutations(t *testing.T) {
 			`"label":"","path":""}],"next":0}}`,
 			func(ctx context.Context, c *api.Client) error { _, err := c.Pending(ctx, 0, 0); return err }},
 	} {
-		a := &answers{status: http.StatusOK, kind: "application/json"}
+		a := &fixedAnswer{status: http.StatusOK, kind: "application/json"}
 		client, err := api.NewClient("http://host", api.ClientOptions{Retries: -1, HTTP: &http.Client{Transport: a}})
 		if err != nil {
 			t.Fatal(err)

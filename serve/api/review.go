@@ -19,10 +19,10 @@ type Decisions struct {
 	Version int64 `json:"version"`
 	// Done has the decision on each card, by the card's number from 0.
 	Done map[string]Decision `json:"done"`
-	// Past has the decisions in their order, to be undone from the end.
-	Past []Step `json:"past"`
-	// At is the next card.
-	At int `json:"at"`
+	// History has the decisions in their order, to be undone from the end.
+	History []Step `json:"past"`
+	// NextCard is the next card.
+	NextCard int `json:"at"`
 }
 
 // Decision is an action for the items of a card: accept, relabel, split or drop. Label is set
@@ -35,7 +35,7 @@ type Decision struct {
 
 // Step is a decision and the decision that it replaced.
 type Step struct {
-	Card int       `json:"card"`
-	Was  *Decision `json:"was,omitempty"`
-	At   string    `json:"at"`
+	Card     int       `json:"card"`
+	Previous *Decision `json:"was,omitempty"`
+	At       string    `json:"at"`
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
-// read reads an answer into out. A missing field, or a field with another kind of value, is an error that
+// decodeAnswer reads an answer into out. A missing field, or a field with another kind of value, is an error that
 // names the field; encoding/json would leave it empty. With gaps, null means a missing value in a list of
 // numbers.
-func read(text []byte, out any, gaps bool) error {
+func decodeAnswer(text []byte, out any, gaps bool) error {
 	check := strictjson.Check
 	if gaps {
 		check = strictjson.CheckText
@@ -23,23 +23,23 @@ func read(text []byte, out any, gaps bool) error {
 	if err := check(text); err != nil {
 		return err
 	}
-	return whole(text, reflect.TypeOf(out), "")
+	return checkFields(text, reflect.TypeOf(out), "")
 }
 
-func place(field string) string {
+func fieldPlace(field string) string {
 	if field == "" {
 		return "it"
 	}
 	return field
 }
 
-// whole returns an error if the text lacks a field of the type that every answer has.
-func whole(text json.RawMessage, t reflect.Type, where string) error {
+// checkFields returns an error if the text lacks a field of the type that every answer has.
+func checkFields(text json.RawMessage, t reflect.Type, where string) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if string(text) == "null" {
-		return fmt.Errorf("%s is null", place(where))
+		return fmt.Errorf("%s is null", fieldPlace(where))
 	}
 	switch {
 	case t.Kind() == reflect.Struct:
@@ -47,14 +47,14 @@ func whole(text json.RawMessage, t reflect.Type, where string) error {
 		if err := json.Unmarshal(text, &fields); err != nil {
 			return err
 		}
-		return wholeFields(fields, t, where)
+		return checkFieldsOf(fields, t, where)
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
 		var items []json.RawMessage
 		if err := json.Unmarshal(text, &items); err != nil {
 			return err
 		}
 		for i, item := range items {
-			if err := whole(item, t.Elem(), fmt.Sprintf("%s[%d]", where, i)); err != nil {
+			if err := checkFields(item, t.Elem(), fmt.Sprintf("%s[%d]", where, i)); err != nil {
 				return err
 			}
 		}
@@ -62,12 +62,12 @@ func whole(text json.RawMessage, t reflect.Type, where string) error {
 	return nil
 }
 
-func wholeFields(fields map[string]json.RawMessage, t reflect.Type, where string) error {
+func checkFieldsOf(fields map[string]json.RawMessage, t reflect.Type, where string) error {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous && name == "" {
-			if err := wholeFields(fields, f.Type, where); err != nil {
+			if err := checkFieldsOf(fields, f.Type, where); err != nil {
 				return err
 			}
 			continue
@@ -81,7 +81,7 @@ func wholeFields(fields map[string]json.RawMessage, t reflect.Type, where string
 		case !there || optional && string(value) == "null":
 			continue
 		}
-		if err := whole(value, f.Type, at); err != nil {
+		if err := checkFields(value, f.Type, at); err != nil {
 			return err
 		}
 	}

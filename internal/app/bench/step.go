@@ -82,7 +82,7 @@ func newStepper(o stepOptions) (*stepper, error) {
 	if s.objective, err = objective.New(opts); err != nil {
 		return nil, err
 	}
-	if s.optimizer, err = optim.New(optim.Config{Method: optim.Adam, Rate: 1e-3}, s.net.Params()); err != nil {
+	if s.optimizer, err = optim.NewOptimizer(optim.OptimizerConfig{Method: optim.Adam, Rate: 1e-3}, s.net.Params()); err != nil {
 		return nil, err
 	}
 	for i := range s.labels {

@@ -117,7 +117,7 @@ func (of *Distances) checkFit(c *decide.Calibration, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Fits(source, of.Distance, of.Dim); err != nil {
+	if err := c.CheckNetwork(source, of.Distance, of.Dim); err != nil {
 		return &UnfitError{file, err}
 	}
 	return nil
@@ -155,7 +155,7 @@ func (e *UnfitError) Unwrap() error { return e.Err }
 
 // ForGallery reads the calibration in a file and returns it for the gallery. The given share of the
 // queries is expected to be unknown. A calibration for other distances is an *UnfitError.
-func (of *Distances) ForGallery(file string, strangers float64) (*decide.Among, error) {
+func (of *Distances) ForGallery(file string, strangers float64) (*decide.GalleryRates, error) {
 	c, err := Load(file, of.From)
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (of *Distances) ForGallery(file string, strangers float64) (*decide.Among, 
 	if err != nil {
 		return nil, err
 	}
-	return c.Among(g, strangers)
+	return c.GalleryRates(g, strangers)
 }
 
 // CopyTo copies the calibration to a file, as the calibration of the source as, and returns it. It returns nil if

@@ -62,7 +62,7 @@ func TestAmong(t *testing.T) {
 		t.Fatal(err)
 	}
 	among, err := of.ForGallery(file, 0.5)
-	if err != nil || !(among.Same(1) > among.Same(9)) {
+	if err != nil || !(among.MatchProbability(1) > among.MatchProbability(9)) {
 		t.Fatal(err)
 	}
 	full := errors.New("no")

@@ -106,7 +106,7 @@ func (r *arranger) searchSize() int {
 func (r *arranger) finish(ctx context.Context, q *Query, a *api.Answer) (complete bool, err error) {
 	o := r.opt
 	complete = o.Rerank != ""
-	if o.Same != nil && !q.Summed && setProbabilities(a, o.Same.Same, o.Least) {
+	if o.Same != nil && !q.Summed && setProbabilities(a, o.Same.MatchProbability, o.Least) {
 		complete = true
 	}
 	var steps []string
@@ -139,14 +139,14 @@ func removeVectors(n *api.Neighbour) {
 func setProbabilities(a *api.Answer, same func(distance float64) float64, least float64) bool {
 	for k := range a.Neighbours {
 		p := same(a.Neighbours[k].Distance)
-		if a.Neighbours[k].Itself {
+		if a.Neighbours[k].IsQuery {
 			p = 1
 		}
 		if p < least { // farther neighbours are below it too
 			a.Neighbours = a.Neighbours[:k]
 			return true
 		}
-		a.Neighbours[k].Same = &p
+		a.Neighbours[k].MatchProbability = &p
 	}
 	return false
 }

@@ -32,11 +32,11 @@ func (b *Basis) Check(file string, given func(setting string) bool) (measured bo
 		applies bool
 		why     string
 	}{
-		{"fpir", by != decide.ByClosed, "a closed calibration gives every photo a label; kindred calibrate with " +
+		{"fpir", by != decide.ClosedSetBasis, "a closed calibration gives every photo a label; kindred calibrate with " +
 			"--folds or --data makes an open one, which recognises unknown photos"},
-		{"estimate", by == decide.ByNew, "photos of the calibration are tried in galleries of other classes"},
-		{"strangers", by == decide.ByNew, "the probability of a label is among the classes of the gallery"},
-		{"by-class", by == decide.ByNew, "items that training saw lie closer to each other than new photos lie to " +
+		{"estimate", by == decide.OpenSetBasis, "photos of the calibration are tried in galleries of other classes"},
+		{"strangers", by == decide.OpenSetBasis, "the probability of a label is among the classes of the gallery"},
+		{"by-class", by == decide.OpenSetBasis, "items that training saw lie closer to each other than new photos lie to " +
 			"them, so sets use the photos of the calibration"},
 	} {
 		if given(of.setting) && !of.applies {
@@ -46,21 +46,21 @@ func (b *Basis) Check(file string, given func(setting string) bool) (measured bo
 		}
 	}
 	b.FPIR, b.Strangers = cmp.Or(b.FPIR, decide.DefaultFPIR), cmp.Or(b.Strangers, decide.DefaultStrangers)
-	if by == decide.ByClosed {
+	if by == decide.ClosedSetBasis {
 		b.FPIR = 0
 	}
-	if by != decide.ByNew {
+	if by != decide.OpenSetBasis {
 		b.Strangers, b.ByClass = 0, false
 	}
 	b.ByClass = b.ByClass && b.Coverage > 0
-	return by == decide.ByNew, nil
+	return by == decide.OpenSetBasis, nil
 }
 
 // Decider returns the rule of the decisions. Check must have been called.
 func (b *Basis) Decider() (*decide.Decider, error) {
 	known := *b.Known
 	if b.Measures != nil {
-		if known.Means, known.Tryout = b.Measures.Means, b.Measures.Tryout; b.ByClass {
+		if known.Means, known.StrangerTrial = b.Measures.Means, b.Measures.StrangerTrial; b.ByClass {
 			known.Spread = b.Measures.Spread
 		}
 	}
@@ -97,7 +97,7 @@ func Decide(ctx context.Context, g Gallery, d *decide.Decider, queries []Query, 
 	return out, searchUntilEnough(ctx, g, d, queries, 0, func(i int, found *api.Answer) (err error) {
 		out[i] = Decision{Of: []int{i}}
 		out[i].Query, out[i].Photos = queries[i].Name, 1
-		out[i].Itself, out[i].ItselfLabels = found.Itself, found.ItselfLabels
+		out[i].PhotoIDs, out[i].PhotoLabels = found.QueryIDs, found.QueryLabels
 		own := photoItems(found, &queries[i])
 		if err = out[i].decide(d, queries[i:i+1], [][]api.Neighbour{found.Neighbours}, own, opt); err != nil {
 			err = fmt.Errorf("%s: %w", out[i].Query, err)
@@ -108,7 +108,7 @@ func Decide(ctx context.Context, g Gallery, d *decide.Decider, queries []Query, 
 
 // photoItems returns the items that are a query.
 func photoItems(found *api.Answer, q *Query) (out []decide.Member) {
-	for _, label := range found.ItselfLabels {
+	for _, label := range found.QueryLabels {
 		out = append(out, decide.Member{Label: label, Vector: q.Vector})
 	}
 	return out
@@ -120,11 +120,11 @@ func (q *Decision) decide(d *decide.Decider, queries []Query, near [][]api.Neigh
 	photos := make([]decide.Photo, len(near))
 	for k := range near {
 		var voters []api.Neighbour
-		photos[k] = decide.Photo{Vector: queries[k].Vector, Near: VotingNeighbours(near[k]), Itself: itself}
+		photos[k] = decide.Photo{Vector: queries[k].Vector, Neighbours: VotingNeighbours(near[k]), SelfItems: itself}
 		if opt.Voters {
-			voters = slices.Clone(near[k][:min(len(near[k]), d.Voters())])
+			voters = slices.Clone(near[k][:min(len(near[k]), d.NumVoters())])
 			for i := range voters {
-				voters[i].Label = photos[k].Near[i].Label
+				voters[i].Label = photos[k].Neighbours[i].Label
 			}
 		}
 		q.Voters = append(q.Voters, voters)
@@ -135,7 +135,7 @@ func (q *Decision) decide(d *decide.Decider, queries []Query, near [][]api.Neigh
 	said, err := d.Decide(photos)
 	q.Label, q.Probability, q.RunnerUp, q.RunnerUpProbability = said.Label, said.Probability, said.RunnerUp,
 		said.RunnerUpProbability
-	q.Unknown, q.Nearest, q.Within, q.Needed, q.Set = said.Unknown, said.Nearest, said.Within, said.Needed, said.Set
+	q.Unknown, q.Nearest, q.Within, q.NeededProbability, q.Set = said.Unknown, said.Nearest, said.Within, said.NeededProbability, said.Set
 	q.score = said.Score
 	q.setAnswer()
 	return err
@@ -144,8 +144,8 @@ func (q *Decision) decide(d *decide.Decider, queries []Query, near [][]api.Neigh
 // setAnswer sets the kind of answer. If items of the gallery are the photo, the answer is their label.
 func (q *Decision) setAnswer() {
 	switch {
-	case len(q.Itself) > 0:
-		others, labels := q.Vote, distinctLabels(q.ItselfLabels)
+	case len(q.PhotoIDs) > 0:
+		others, labels := q.Vote, distinctLabels(q.PhotoLabels)
 		q.Answer, q.Others, q.Vote = api.AnswerPicture, &others, api.Vote{}
 		if len(labels) == 1 {
 			q.Label, q.Probability = labels[0], 1
@@ -191,10 +191,10 @@ func decideTogether(ctx context.Context, g Gallery, d *decide.Decider, queries [
 	const spare = 64 // items of the other photos are left out too; few things have more photos
 	err := searchUntilEnough(ctx, g, d, queries, min(n, spare), func(i int, found *api.Answer) error {
 		near[i] = found.Neighbours
-		for k, name := range found.Itself {
+		for k, name := range found.QueryIDs {
 			if _, again := itself[name]; !again {
-				itself[name] = found.ItselfLabels[k]
-				own = append(own, decide.Member{Label: found.ItselfLabels[k], Vector: queries[i].Vector})
+				itself[name] = found.QueryLabels[k]
+				own = append(own, decide.Member{Label: found.QueryLabels[k], Vector: queries[i].Vector})
 			}
 		}
 		return nil
@@ -212,7 +212,7 @@ func decideTogether(ctx context.Context, g Gallery, d *decide.Decider, queries [
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(itself)) {
-		q.Itself, q.ItselfLabels = append(q.Itself, name), append(q.ItselfLabels, itself[name])
+		q.PhotoIDs, q.PhotoLabels = append(q.PhotoIDs, name), append(q.PhotoLabels, itself[name])
 	}
 	return q, q.decide(d, queries, near, own, opt)
 }
@@ -230,7 +230,7 @@ func searchUntilEnough(ctx context.Context, g Gallery, d *decide.Decider, querie
 	for i := range todo {
 		todo[i] = i
 	}
-	for k := d.Voters(); len(todo) > 0; k *= 4 {
+	for k := d.NumVoters(); len(todo) > 0; k *= 4 {
 		var again []int
 		n := maxResults(g, k+spare)
 		for part := range slices.Chunk(todo, max(1, min(searchBatch, maxPending/n))) {
@@ -244,7 +244,7 @@ func searchUntilEnough(ctx context.Context, g Gallery, d *decide.Decider, querie
 			}
 			for j, i := range part {
 				near := answers[j].Neighbours
-				far := len(near) == n && near[max(0, n-spare-1)].Distance <= d.Reach()
+				far := len(near) == n && near[max(0, n-spare-1)].Distance <= d.SearchRadius()
 				switch {
 				case len(near) == 0:
 					in, err := g.Info(ctx)

@@ -93,7 +93,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(res.Queries) != 300 || res.Items != 1600 || res.Classes != 41 || g.most != a.Decider.Voters() ||
+	if len(res.Queries) != 300 || res.Items != 1600 || res.Classes != 41 || g.most != a.Decider.NumVoters() ||
 		g.queries != searchBatch {
 		t.Fatalf("%d of %d, %d: %d neighbours of %d", len(res.Queries), res.Items, res.Classes, g.most, g.queries)
 	}
@@ -114,7 +114,7 @@ func TestRun(t *testing.T) {
 	if res, err = a.Run(t.Context(), wide); err != nil {
 		t.Fatal(err)
 	}
-	if g.most <= a.Decider.Voters() || len(res.Queries[7].Voters[0]) != a.Decider.Voters() || res.ByClass != 0 {
+	if g.most <= a.Decider.NumVoters() || len(res.Queries[7].Voters[0]) != a.Decider.NumVoters() || res.ByClass != 0 {
 		t.Errorf("up to %d neighbours, %d kept, %d by class", g.most, len(res.Queries[7].Voters[0]), res.ByClass)
 	}
 	voted := 0
@@ -179,11 +179,11 @@ func TestWrite(t *testing.T) {
 	res := &Decisions{Queries: []Decision{
 		{Identification: api.Identification{Query: "sure", Vote: api.Vote{Label: "a", Probability: 0.99}}},
 		{Identification: api.Identification{Query: "here", Vote: api.Vote{Label: "c", Probability: 0.9, Unknown: true},
-			Itself: []string{"1", "2"}, ItselfLabels: []string{"d", "d"}}},
+			PhotoIDs: []string{"1", "2"}, PhotoLabels: []string{"d", "d"}}},
 		{Identification: api.Identification{Query: "unsure", Vote: api.Vote{Label: "b", Probability: 0.6, RunnerUp: "a",
 			Set: []string{"b", "a"}}}},
 		{Identification: api.Identification{Query: "two", Vote: api.Vote{Label: "b", Probability: 0.6,
-			Set: []string{"b"}}, Itself: []string{"1", "2"}, ItselfLabels: []string{"d", ""}}},
+			Set: []string{"b"}}, PhotoIDs: []string{"1", "2"}, PhotoLabels: []string{"d", ""}}},
 		{Identification: api.Identification{Query: "strange", Vote: api.Vote{Label: "c", Probability: 0.9,
 			Unknown: true}}}}}
 	for i := range res.Queries {

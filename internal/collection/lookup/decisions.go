@@ -56,7 +56,7 @@ func (res *Decisions) Write(w io.Writer) error {
 	}
 	for _, q := range res.SortedForReview() {
 		row := []string{q.Query, q.Label, share(q.Probability), q.RunnerUp, strconv.FormatBool(q.Unknown),
-			strings.Join(q.Set, "|"), q.Answer, strings.Join(q.Itself, "|"), "", "", ""}
+			strings.Join(q.Set, "|"), q.Answer, strings.Join(q.PhotoIDs, "|"), "", "", ""}
 		if o := q.Others; o != nil {
 			row = append(row[:8], o.Label, share(o.Probability), strconv.FormatBool(o.Unknown))
 		}

@@ -113,7 +113,7 @@ func (s *Source) EmbedSums(ctx context.Context, all []Phrase) (list []Query, err
 		if embedded, err = tower.Embed(ctx, spoken); err != nil {
 			return nil, err
 		}
-		for _, note := range tower.Cuts(spoken) {
+		for _, note := range tower.TruncationNotes(spoken) {
 			fmt.Fprintln(s.host.Notes(), "kindred: "+escape.Text(note))
 		}
 	}

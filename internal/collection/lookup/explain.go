@@ -30,9 +30,9 @@ func Explain(in *Info, gallery string, opt *Options, file string) *api.Provenanc
 		rank.Cosine:    "cosine: 1 - the cosine of the angle, 0 to 2",
 		rank.Dot:       "dot: minus the sum of the products"}[in.Distance]}
 	if opt.Same != nil {
-		p.Same = "the probability that an item at this distance shows the same thing, by the calibration"
+		p.MatchProbability = "the probability that an item at this distance shows the same thing, by the calibration"
 		if file != "" {
-			p.Same += " " + file
+			p.MatchProbability += " " + file
 		}
 	}
 	return p
@@ -43,17 +43,17 @@ func (r *arranger) explain(q *Query, a *api.Answer, steps []string) *api.Provena
 	p := *r.opt.Explain
 	p.Query = cmp.Or(q.Name, "the query") + ": " + q.From
 	if q.Summed {
-		p.Same = ""
+		p.MatchProbability = ""
 	}
 	how := "a search that may have missed nearer items"
 	if a.Exact {
 		how = "an exact search"
 	}
 	p.Steps = append([]string{how + " for the nearest items"}, steps...)
-	if n := len(a.Itself); n > 0 {
+	if n := len(a.QueryIDs); n > 0 {
 		p.Steps = append(p.Steps, enum.Count(n, "item")+" that are the query were left out")
 	}
-	if r.opt.Least > 0 && p.Same != "" {
+	if r.opt.Least > 0 && p.MatchProbability != "" {
 		p.Steps = append(p.Steps, fmt.Sprintf("neighbours with a probability below %g were left out", r.opt.Least))
 	}
 	return &p

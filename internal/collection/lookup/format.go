@@ -32,7 +32,7 @@ func FormatDistance(by rank.Distance, distance float64) string {
 func FormatProbability(n *api.Neighbour, distance string, p float64) string {
 	const equal = 1e-6 // distance of equal embeddings, with the error of rounding
 	switch {
-	case n.Itself:
+	case n.IsQuery:
 		return "this very picture"
 	case distance != rank.Dot.String() && n.Distance < equal:
 		return "an equal embedding"
@@ -82,8 +82,8 @@ func (r *Results) Print(to io.Writer, g Gallery, in *Info) error {
 			distance, about = FormatDistance(in.Distance, n.Distance), n.Label
 		}
 		fmt.Fprintf(w, "%s\t%s", rank, distance)
-		if n.Same != nil {
-			fmt.Fprintf(w, "\t%s", FormatProbability(n, in.Distance.String(), *n.Same))
+		if n.MatchProbability != nil {
+			fmt.Fprintf(w, "\t%s", FormatProbability(n, in.Distance.String(), *n.MatchProbability))
 		}
 		if n.Count > 1 {
 			about = strings.TrimSpace(fmt.Sprintf("%s (and %d more)", about, n.Count-1))
@@ -96,8 +96,8 @@ func (r *Results) Print(to io.Writer, g Gallery, in *Info) error {
 			fmt.Fprintln(w)
 		}
 		fmt.Fprintln(w, q.Query)
-		if len(q.Itself) > 0 {
-			fmt.Fprintf(w, "this very picture, left out below: %s\n", FormatSelf(q.Itself, q.ItselfLabels))
+		if len(q.QueryIDs) > 0 {
+			fmt.Fprintf(w, "this very picture, left out below: %s\n", FormatSelf(q.QueryIDs, q.QueryLabels))
 		}
 		for k := range q.Neighbours {
 			n := &q.Neighbours[k]
@@ -106,13 +106,13 @@ func (r *Results) Print(to io.Writer, g Gallery, in *Info) error {
 				line("   ", &n.Others[j])
 			}
 		}
-		if len(q.Neighbours) == 0 && r.Least > 0 {
-			fmt.Fprintf(w, "no neighbour is the same thing with a probability of %g or more\n", r.Least)
+		if len(q.Neighbours) == 0 && r.MinProbability > 0 {
+			fmt.Fprintf(w, "no neighbour is the same thing with a probability of %g or more\n", r.MinProbability)
 		}
 		if e := q.Explain; e != nil {
 			fmt.Fprintf(w, "query: %s\ngallery: %s\ndistance: %s\n", e.Query, e.Gallery, e.Distance)
-			if e.Same != "" {
-				fmt.Fprintf(w, "the same: %s\n", e.Same)
+			if e.MatchProbability != "" {
+				fmt.Fprintf(w, "the same: %s\n", e.MatchProbability)
 			}
 			fmt.Fprintf(w, "steps: %s\n", strings.Join(e.Steps, "; "))
 		}

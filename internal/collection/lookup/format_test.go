@@ -12,12 +12,12 @@ import (
 // of a group stand below it.
 func TestPrint(t *testing.T) {
 	p := 0.97
-	r := Results{Head: api.Head{Least: 0.5}, Queries: []api.Answer{
-		{Query: "q.jpg", Itself: []string{"a", "b", "o"},
-			ItselfLabels: []string{"x", "y", "x"}, Neighbours: []api.Neighbour{
+	r := Results{Head: api.Head{MinProbability: 0.5}, Queries: []api.Answer{
+		{Query: "q.jpg", QueryIDs: []string{"a", "b", "o"},
+			QueryLabels: []string{"x", "y", "x"}, Neighbours: []api.Neighbour{
 				{Hit: store.Hit{Item: store.Item{ID: "c", Path: "p/c.jpg", Columns: map[string]any{"z": "two words",
 					"n": 2.5}},
-					Distance: 0.5}, Same: &p, Count: 3,
+					Distance: 0.5}, MatchProbability: &p, Count: 3,
 					Others: []api.Neighbour{{Hit: store.Hit{Item: store.Item{ID: "e"}, Distance: 0.75}}}},
 				{Hit: store.Hit{Item: store.Item{ID: "d"}, Distance: 1}, Count: 1},
 			}},

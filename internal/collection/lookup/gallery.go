@@ -25,7 +25,7 @@ type Gallery interface {
 
 	// searchNear finds for each query the k nearest items that are not the query itself.
 	searchNear(ctx context.Context, queries []Query, k int, opt *Options) ([]api.Answer, error)
-	// name returns the name of a neighbour in Answer.Itself.
+	// name returns the name of a neighbour in Answer.QueryIDs.
 	name(n *api.Neighbour) string
 	// value returns the value of a neighbour in a column; "" without one.
 	value(n *api.Neighbour, column string) string

@@ -60,7 +60,7 @@ func TestGalleries(t *testing.T) {
 		}
 		text := ""
 		for _, a := range got {
-			text += fmt.Sprint(a.Query, a.Itself)
+			text += fmt.Sprint(a.Query, a.QueryIDs)
 			for _, n := range a.Neighbours {
 				text += fmt.Sprintf(" %s %s %.4f", n.Path, n.Label, n.Distance)
 			}

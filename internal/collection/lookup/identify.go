@@ -43,7 +43,7 @@ func (a *Identifier) Run(ctx context.Context, opt *IdentifyOptions) (*Decisions,
 				len(q.Vector), in.Dim)
 		}
 	}
-	if err := a.Says.Fits(a.Source, in.Distance.String(), in.Dim); err != nil {
+	if err := a.Says.CheckNetwork(a.Source, in.Distance.String(), in.Dim); err != nil {
 		return nil, fmt.Errorf("%s: %w", a.File, err)
 	}
 	known, err := a.Gallery.Labels(ctx)
@@ -56,7 +56,7 @@ func (a *Identifier) Run(ctx context.Context, opt *IdentifyOptions) (*Decisions,
 	}
 	res := &Decisions{}
 	res.Head, res.Items, res.Calibration = in.AnswerHead(), known.Items, a.File
-	res.Classes, res.FPIR, res.Coverage, res.ByClass = known.Classes, a.Basis.FPIR, opt.Coverage, a.Decider.ByClass()
+	res.Classes, res.FPIR, res.Coverage, res.ByClass = known.Classes, a.Basis.FPIR, opt.Coverage, a.Decider.NumOwnSpread()
 	if res.Queries, err = Decide(ctx, a.Gallery, a.Decider, a.Queries, opt.DecideOptions); err != nil {
 		return nil, err
 	}

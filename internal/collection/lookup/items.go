@@ -111,7 +111,7 @@ func (g *Items) forEach(ctx context.Context, f func(label string, vector []float
 func (g *Items) Labels(ctx context.Context) (decide.Gallery, error) {
 	if g.Index != nil {
 		if count, err := g.LabelCounts(ctx); err != nil || len(count) > 0 {
-			return decide.Counted(count), err
+			return decide.NewGalleryFromCounts(count), err
 		}
 	}
 	in, err := g.Store.Info(ctx)

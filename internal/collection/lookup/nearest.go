@@ -24,7 +24,7 @@ type Options struct {
 	Vectors    bool // return the vectors of the neighbours
 	// Same returns the probabilities that neighbours show the same thing; nil without a calibration. Neighbours below
 	// Least are left out. Neither applies to words and sums.
-	Same  *decide.Among
+	Same  *decide.GalleryRates
 	Least float64
 	api.Arrange
 	// Explain is returned with each answer, with the query and the steps; nil returns none.
@@ -129,13 +129,13 @@ func (g *Items) searchOne(ctx context.Context, q *Query, k int, opt *Options) (a
 	} else {
 		own := "" // the item of the same path, which is listed before copies
 		again := func(k int) ([]store.Hit, error) {
-			own, out.Older = "", nil
+			own, out.OutdatedIDs = "", nil
 			return search(k)
 		}
 		hits, same, err = searchOthers(ctx, k, g.Most, again, func(h *store.Hit) bool {
 			is, older := m.isSelf(h)
 			if older {
-				out.Older = append(out.Older, h.ID)
+				out.OutdatedIDs = append(out.OutdatedIDs, h.ID)
 				return false
 			}
 			if own == "" && m.isAtPath(h) {
@@ -148,14 +148,14 @@ func (g *Items) searchOne(ctx context.Context, q *Query, k int, opt *Options) (a
 			same = slices.Insert(slices.Delete(same, i, i+1), 0, first)
 		}
 		for _, h := range append(q.items(), same...) {
-			out.Itself, out.ItselfLabels = append(out.Itself, h.ID), append(out.ItselfLabels, g.labelOf(&h))
+			out.QueryIDs, out.QueryLabels = append(out.QueryIDs, h.ID), append(out.QueryLabels, g.labelOf(&h))
 		}
 	}
 	out.Neighbours = make([]api.Neighbour, len(hits))
 	for i, h := range hits {
 		out.Neighbours[i] = api.Neighbour{Hit: h, Region: mirror.Region(h.Columns), Label: g.labelOf(&h)}
 		if opt.WithItself {
-			out.Neighbours[i].Itself, _ = m.isSelf(&h)
+			out.Neighbours[i].IsQuery, _ = m.isSelf(&h)
 		}
 	}
 	return out, err
@@ -171,7 +171,7 @@ func (g *Items) search(ctx context.Context, q index.Query) (*index.Result, error
 		return g.Index.Search(ctx, q)
 	}
 	hits, err := g.Store.Search(ctx, store.Query{Vector: q.Vector, K: cmp.Or(q.K, 10), Filter: q.Filter.String(),
-		Except: q.Exclude, Vectors: q.Vectors})
+		ExcludeIDs: q.Exclude, Vectors: q.Vectors})
 	if err != nil {
 		return nil, err
 	}

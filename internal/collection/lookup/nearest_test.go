@@ -55,14 +55,14 @@ func TestNearest(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if a := got[0]; len(a.Itself) != copies || len(a.Neighbours) != 5 || a.Neighbours[0].ID != "i30" ||
+		if a := got[0]; len(a.QueryIDs) != copies || len(a.Neighbours) != 5 || a.Neighbours[0].ID != "i30" ||
 			a.Neighbours[0].Distance != 1 {
-			t.Errorf("%s: of a photo %d are itself, and %+v", name, len(a.Itself), a.Neighbours)
+			t.Errorf("%s: of a photo %d are itself, and %+v", name, len(a.QueryIDs), a.Neighbours)
 		}
-		if a := got[1]; len(a.Itself) != copies || len(a.Neighbours) != 5 || a.Neighbours[0].ID != "i30" {
-			t.Errorf("%s: of a vector %d are itself, and %+v", name, len(a.Itself), a.Neighbours)
+		if a := got[1]; len(a.QueryIDs) != copies || len(a.Neighbours) != 5 || a.Neighbours[0].ID != "i30" {
+			t.Errorf("%s: of a vector %d are itself, and %+v", name, len(a.QueryIDs), a.Neighbours)
 		}
-		if a := got[2]; !slices.Equal(a.Itself, []string{"i49"}) || a.Neighbours[0].ID != "i48" {
+		if a := got[2]; !slices.Equal(a.QueryIDs, []string{"i49"}) || a.Neighbours[0].ID != "i48" {
 			t.Errorf("%s: %+v", name, a)
 		}
 		if counted := got[1].Passed; (counted != nil) != (name == "index") || counted != nil && *counted != copies+20 {
@@ -111,7 +111,7 @@ func TestItselfByItsPath(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := Nearest(t.Context(), g, []Query{{Path: photo, Vector: []float32{0, 0}}}, Options{K: 2})
-		if err != nil || !slices.Equal(got[0].Itself, []string{"b", "a"}) || len(got[0].Neighbours) != 1 ||
+		if err != nil || !slices.Equal(got[0].QueryIDs, []string{"b", "a"}) || len(got[0].Neighbours) != 1 ||
 			got[0].Neighbours[0].ID != "c" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -174,8 +174,8 @@ func TestItselfByItsContent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			slices.Sort(got[0].Older)
-			if !slices.Equal(got[0].Itself, c.itself) || !slices.Equal(got[0].Older, c.older) ||
+			slices.Sort(got[0].OutdatedIDs)
+			if !slices.Equal(got[0].QueryIDs, c.itself) || !slices.Equal(got[0].OutdatedIDs, c.older) ||
 				len(got[0].Neighbours) != c.others {
 				t.Errorf("%s, %s: %+v", name, c.query, got[0])
 			}

@@ -219,7 +219,7 @@ func (s *Source) OpenIndexTower(by rank.Distance) (t *textencoder.Tower, why str
 		return t, "", nil
 	case errors.As(err, &trained):
 		return nil, "its network was trained here, which moved photos away from where their words are", nil
-	case s.Items.Index.Info().Network.Words == "":
+	case s.Items.Index.Info().Network.TextTower == "":
 		return nil, "it remembers no text tower", nil
 	}
 	return nil, "its text tower cannot be opened; the log of the server says why", err

@@ -59,7 +59,7 @@ func (g *Items) similarID(ctx context.Context, id string) string {
 	if !ok {
 		return ""
 	}
-	ids, err := b.Like(ctx, id, 1)
+	ids, err := b.SimilarIDs(ctx, id, 1)
 	if err != nil || len(ids) == 0 {
 		return ""
 	}

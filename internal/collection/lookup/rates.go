@@ -24,16 +24,16 @@ type Rate struct {
 }
 
 // GateRates returns the rates of a gate, for a gallery like that of the calibration.
-func GateRates(g *decide.Gate) []Rate {
+func GateRates(g *decide.StrangerGate) []Rate {
 	var out []Rate
 	for _, rate := range SummaryRates() {
 		line := Rate{FPIR: rate}
-		if t, err := g.Unknown(rate, g.Items); err == nil {
+		if t, err := g.UnknownThreshold(rate, g.Items); err == nil {
 			line.Distance, line.Known = t.Distance, t.TrueMatch
 		} else {
 			line.Refused = err.Error()
 		}
-		if t, ok := g.Allows(rate, g.Items); ok {
+		if t, ok := g.EstimatedThreshold(rate, g.Items); ok {
 			line.Allowed = &t.TrueMatch
 		}
 		out = append(out, line)
@@ -44,21 +44,21 @@ func GateRates(g *decide.Gate) []Rate {
 // newRate returns the effect of a rate on decisions.
 func newRate(d *decide.Decider, rate float64, photos int, res *Decisions) Rate {
 	line := Rate{FPIR: rate}
-	if t, ok := d.Allows(rate); ok {
+	if t, ok := d.EstimatedThreshold(rate); ok {
 		line.Allowed = &t.TrueMatch
 	}
-	t, err := d.At(rate, photos)
+	t, err := d.ThresholdAt(rate, photos)
 	if err != nil {
 		line.Refused = err.Error()
 		return line
 	}
 	named := 0
 	for i := range res.Queries {
-		if d.Names(t, res.Queries[i].Nearest, res.Queries[i].score) {
+		if d.AcceptsLabel(t, res.Queries[i].Nearest, res.Queries[i].score) {
 			named++
 		}
 	}
-	line.Distance, line.Needed, line.Known, line.Named = t.Distance, d.Needed(t), t.TrueMatch, &named
+	line.Distance, line.Needed, line.Known, line.Named = t.Distance, d.NeededProbability(t), t.TrueMatch, &named
 	return line
 }
 

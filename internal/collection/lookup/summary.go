@@ -40,7 +40,7 @@ const (
 // summarize counts the decisions, and computes the effect of other rates.
 func summarize(a *Identifier, res *Decisions) *Summary {
 	d, says := a.Decider, a.Says
-	s := &Summary{Mode: ModeOpen, From: says.From}
+	s := &Summary{Mode: ModeOpen, From: says.ClassSource}
 	var nearest, likely []float64
 	photos := 1
 	for i := range res.Queries {
@@ -48,20 +48,20 @@ func summarize(a *Identifier, res *Decisions) *Summary {
 		if q.Others != nil {
 			s.Pictures++
 		}
-		v := q.Voted()
+		v := q.EvaluatedVote()
 		if nearest = append(nearest, q.Nearest); v.Unknown {
 			s.Unknown++
 		} else if s.Named++; v.Probability >= SureProbability {
 			s.Sure++
 		}
-		photos, s.Within, s.Needed = max(photos, len(q.Of)), q.Within, q.Needed
+		photos, s.Within, s.Needed = max(photos, len(q.Of)), q.Within, q.NeededProbability
 		likely = append(likely, v.Probability)
 	}
 	slices.Sort(nearest)
 	if len(nearest) > 0 {
 		s.Nearest = nearest[(len(nearest)-1)/2]
 	}
-	if d.Closed() {
+	if d.IsClosed() {
 		s.Mode, s.From = ModeClosed, ""
 		s.Why = "every photo gets a label, unknown photos too: "
 		if c := says.Closed; !a.Basis.Closed && c.Gate != nil {
@@ -74,7 +74,7 @@ func summarize(a *Identifier, res *Decisions) *Summary {
 		return s
 	}
 	slices.Sort(likely)
-	if s.Why = fmt.Sprintf("to admit at most %g %% of unknown photos, ", 100*res.FPIR); d.Known() {
+	if s.Why = fmt.Sprintf("to admit at most %g %% of unknown photos, ", 100*res.FPIR); d.IsKnownGallery() {
 		s.Why += fmt.Sprintf("a label needs a distance of %.4g or less; the median photo has its nearest item at "+
 			"%.4g: ", s.Within, s.Nearest)
 		if s.Unknown > 0 {
@@ -89,7 +89,7 @@ func summarize(a *Identifier, res *Decisions) *Summary {
 	if a.Basis.Estimate {
 		s.Why += "; without a bound, so that about every second time more are admitted"
 	}
-	if t, err := d.Unknown(photos); err == nil && t.Drift > 0 {
+	if t, err := d.UnknownThreshold(photos); err == nil && t.Drift > 0 {
 		s.Drift = t.Drift
 		s.Why += "; " + t.Condition()
 	}

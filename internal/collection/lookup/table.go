@@ -18,7 +18,7 @@ type Table struct {
 	*Set
 	Name     string
 	Distance rank.Distance
-	Memory   int64 // for ranking, as in rank.Options
+	Memory   int64 // for ranking, as in rank.RankOptions
 }
 
 // Info describes the table, whose labels are texts.
@@ -40,9 +40,9 @@ func (t *Table) searchNear(ctx context.Context, queries []Query, k int, opt *Opt
 	for i := range queries {
 		terms = max(terms, len(queries[i].Terms))
 	}
-	found, err := rank.NearestPhotos(ctx, rank.Photos{X: x, Path: func(i int) string { return queries[i].Path }},
-		rank.Photos{X: t.Table.X, Path: t.WholePath}, k+spareItems*terms,
-		rank.Options{Distance: t.Distance, Memory: t.Memory})
+	found, err := rank.NearestPhotos(ctx, rank.PhotoSet{X: x, Path: func(i int) string { return queries[i].Path }},
+		rank.PhotoSet{X: t.Table.X, Path: t.WholePath}, k+spareItems*terms,
+		rank.RankOptions{Distance: t.Distance, Memory: t.Memory})
 	if err != nil {
 		return nil, err
 	}
@@ -53,13 +53,13 @@ func (t *Table) searchNear(ctx context.Context, queries []Query, k int, opt *Opt
 		f.Row = f.Row[:min(k, len(f.Row))]
 		a := api.Answer{Query: queries[i].Name, Passed: &rows, Exact: true, Neighbours: make([]api.Neighbour,
 			len(f.Row))}
-		for _, j := range f.Self {
-			a.Itself, a.ItselfLabels = append(a.Itself, t.itemName(j)), append(a.ItselfLabels, t.Label(j))
+		for _, j := range f.SelfRows {
+			a.QueryIDs, a.QueryLabels = append(a.QueryIDs, t.itemName(j)), append(a.QueryLabels, t.Label(j))
 		}
 		for k, row := range f.Row {
 			j := int(row)
 			a.Neighbours[k] = api.Neighbour{Hit: store.Hit{Item: store.Item{ID: t.Table.ItemID(j), Path: t.Path(j),
-				Vector: t.Table.X.Row(j)}, Distance: t.Distance.From(f.Value[k])}, Region: t.Region(j), Row: &j,
+				Vector: t.Table.X.Row(j)}, Distance: t.Distance.FromValue(f.Value[k])}, Region: t.Region(j), Row: &j,
 				Label: t.Label(j)}
 			if !opt.bare {
 				a.Neighbours[k].Columns = t.columns(j)
@@ -71,7 +71,7 @@ func (t *Table) searchNear(ctx context.Context, queries []Query, k int, opt *Opt
 }
 
 // leaveOutTerms leaves out the items that are a term of a sum.
-func (t *Table) leaveOutTerms(q *Query, f *rank.Found) {
+func (t *Table) leaveOutTerms(q *Query, f *rank.PhotoNeighbours) {
 	if len(q.Terms) == 0 {
 		return
 	}
@@ -81,7 +81,7 @@ func (t *Table) leaveOutTerms(q *Query, f *rank.Found) {
 	for k, row := range f.Row {
 		h := store.Hit{Item: store.Item{Path: t.WholePath(int(row)), Vector: t.Table.X.Row(int(row))}}
 		if is, _ := m.isSelf(&h); is || m.isAtPath(&h) {
-			f.Self = append(f.Self, int(row))
+			f.SelfRows = append(f.SelfRows, int(row))
 			continue
 		}
 		rows, values = append(rows, row), append(values, f.Value[k])
@@ -157,12 +157,12 @@ func (t *Table) Picture(n *api.Neighbour) Picture { return t.Set.Picture(*n.Row)
 func (t *Table) FindForeignQuery(queries []Query, answers []api.Answer) (query int, ok bool) {
 	rows := map[string]int{}
 	for i := range answers {
-		if len(rows) == 0 && len(answers[i].Itself) > 0 {
+		if len(rows) == 0 && len(answers[i].QueryIDs) > 0 {
 			for j := range t.Table.Rows() {
 				rows[t.itemName(j)] = j
 			}
 		}
-		for _, name := range answers[i].Itself {
+		for _, name := range answers[i].QueryIDs {
 			if j := rows[name]; RelativeDistance(queries[i].Vector, t.Table.X.Row(j), rank.Euclidean) > 0.05 {
 				return i, true
 			}

@@ -175,7 +175,7 @@ func (p *Plan) read(x *index.Index, prefix, set string) error {
 		set, shown string
 	}
 	var others []other
-	for it, err := range x.Bare() {
+	for it, err := range x.AllWithoutVectors() {
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ func OpenTower(m *run.Model, name, dir string) (*textencoder.Tower, error) {
 		return nil, fmt.Errorf("the text tower in %s makes embeddings of %d numbers, but %s makes %d: it belongs "+
 			"to another network, or --words was not given when the index was made", dir, t.Dim(), name, dim)
 	}
-	if err := t.Fits(m.Net); err != nil {
+	if err := t.CheckImageTower(m.Net); err != nil {
 		return nil, fmt.Errorf("%s and the text tower in %s: %w", name, dir, err)
 	}
 	return t, nil
@@ -48,8 +48,8 @@ func checkNotTrained(m *run.Model, name string) error {
 
 // RecordTower records the text tower in a folder as that of an index.
 func RecordTower(n *index.Network, dir string) (err error) {
-	if n.Words, err = filepath.Abs(dir); err == nil {
-		n.WordsSum, err = textencoder.Sum(dir)
+	if n.TextTower, err = filepath.Abs(dir); err == nil {
+		n.TextTowerSum, err = textencoder.Checksum(dir)
 	}
 	return err
 }
@@ -65,24 +65,24 @@ func OpenIndexTower(x *index.Index, m *run.Model, dir string) (*textencoder.Towe
 		return nil, err
 	}
 	switch {
-	case dir == "" && n.Words == "":
+	case dir == "" && n.TextTower == "":
 		return nil, fmt.Errorf("%s remembers no text tower: --words FOLDER names the one that was trained together "+
 			"with its network, %s", x.Dir(), n.Name)
 	case dir == "":
-		dir = n.Words
+		dir = n.TextTower
 		if _, err := os.Stat(dir); err != nil {
 			return nil, fmt.Errorf("the text tower of %s: put it back, or name its new folder (--words FOLDER): %w",
 				x.Dir(), err)
 		}
 	}
-	if n.WordsSum != "" {
-		sum, err := textencoder.Sum(dir)
+	if n.TextTowerSum != "" {
+		sum, err := textencoder.Checksum(dir)
 		if err != nil {
 			return nil, err
 		}
-		if sum != n.WordsSum {
+		if sum != n.TextTowerSum {
 			return nil, fmt.Errorf("%s is not the text tower of %s: its files have the SHA-256 %.12s, not %.12s", dir,
-				x.Dir(), sum, n.WordsSum)
+				x.Dir(), sum, n.TextTowerSum)
 		}
 	}
 	return OpenTower(m, "the network of "+x.Dir(), dir)

@@ -48,7 +48,7 @@ func TestLongFunctionsStop(t *testing.T) {
 		{"many clusters of one round", 600, kmeans(x, Config{K: 600, Iterations: 1})},
 		{"random start", 5 * 8, kmeans(x, Config{K: 50, Init: Random, Iterations: 30})},
 		{"empty clusters", 80, kmeans(few, Config{K: 100, Init: Random, Iterations: 5})},
-		{"mini-batches", 50 + 40, kmeans(x, Config{K: 50, Iterations: 40, Batch: 64})},
+		{"mini-batches", 50 + 40, kmeans(x, Config{K: 50, Iterations: 40, BatchSize: 64})},
 		{"AMI", 38 * 10, func(ctx context.Context) error {
 			_, err := table.AMI(ctx, Geometric)
 			return err

@@ -34,7 +34,7 @@ func NewTable(classes, clusters []int64) (*Table, error) {
 	rowOf, colOf := make(map[int64]int32), make(map[int64]int32)
 	at := make(map[[2]int32]int)
 	for i := range classes {
-		r, c := intern(rowOf, classes[i], &t.classes), intern(colOf, clusters[i], &t.clusters)
+		r, c := internLabel(rowOf, classes[i], &t.classes), internLabel(colOf, clusters[i], &t.clusters)
 		at[[2]int32{r, c}]++
 	}
 	t.cells = make([]cell, 0, len(at))
@@ -48,8 +48,8 @@ func NewTable(classes, clusters []int64) (*Table, error) {
 	return t, nil
 }
 
-// intern numbers label in the order of appearance and counts it.
-func intern(ids map[int64]int32, label int64, counts *[]int) int32 {
+// internLabel numbers label in the order of appearance and counts it.
+func internLabel(ids map[int64]int32, label int64, counts *[]int) int32 {
 	id, ok := ids[label]
 	if !ok {
 		id = int32(len(ids))

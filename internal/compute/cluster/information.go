@@ -30,7 +30,7 @@ func (m Mean) MarshalText() ([]byte, error) { return meanNames.Marshal(m) }
 // UnmarshalText reads a name.
 func (m *Mean) UnmarshalText(text []byte) error { return meanNames.Unmarshal(m, text) }
 
-func (m Mean) of(a, b float64) float64 {
+func (m Mean) meanOf(a, b float64) float64 {
 	if m == Geometric {
 		return math.Sqrt(a * b)
 	}
@@ -63,8 +63,8 @@ func (t *Table) MutualInformation() float64 {
 	return max(s, 0)
 }
 
-// tiny is the spacing of float64 at 1: mutual information below it is rounding.
-const tiny = 0x1p-52
+// epsilon is the spacing of float64 at 1: mutual information below it is rounding.
+const epsilon = 0x1p-52
 
 // NMI is mutual information over the mean of the entropies, in [0, 1]. It is 1
 // if both labelings have a single group, and 0 if only one has.
@@ -73,11 +73,11 @@ func (t *Table) NMI(m Mean) float64 {
 		return 1
 	}
 	mi := t.MutualInformation()
-	if mi <= tiny {
+	if mi <= epsilon {
 		return 0
 	}
 	a, b := t.Entropies()
-	return mi / m.of(a, b)
+	return mi / m.meanOf(a, b)
 }
 
 // AMI is (MI - E[MI]) / (mean of entropies - E[MI]). The expectation is over random labelings with the
@@ -98,11 +98,11 @@ func (t *Table) AMI(ctx context.Context, m Mean) (float64, error) {
 		return 0, fmt.Errorf("the expected mutual information of %d classes and %d clusters: %w", len(t.classes),
 			len(t.clusters), err)
 	}
-	den := m.of(a, b) - expected
+	den := m.meanOf(a, b) - expected
 	if den < 0 {
-		den = min(den, -tiny)
+		den = min(den, -epsilon)
 	} else {
-		den = max(den, tiny)
+		den = max(den, epsilon)
 	}
 	return (t.MutualInformation() - expected) / den, nil
 }
@@ -110,7 +110,7 @@ func (t *Table) AMI(ctx context.Context, m Mean) (float64, error) {
 // expectedInformation returns E[MI] under the hypergeometric model of randomness. Groups of equal size
 // contribute equally and are computed together.
 func (t *Table) expectedInformation(ctx context.Context) (float64, error) {
-	rows, cols := sizes(t.classes), sizes(t.clusters)
+	rows, cols := groupSizes(t.classes), groupSizes(t.clusters)
 	n := float64(t.n)
 	// lf[i] = log i!
 	lf := make([]float64, t.n+1)
@@ -137,15 +137,15 @@ func (t *Table) expectedInformation(ctx context.Context) (float64, error) {
 	return total, nil
 }
 
-// multiple is a size and the number of groups that have it.
-type multiple struct{ size, times int }
+// sizeCount is a size and the number of groups that have it.
+type sizeCount struct{ size, times int }
 
-func sizes(counts []int) []multiple {
+func groupSizes(counts []int) []sizeCount {
 	s := slices.Sorted(slices.Values(counts))
-	var out []multiple
+	var out []sizeCount
 	for _, c := range s {
 		if len(out) == 0 || out[len(out)-1].size != c {
-			out = append(out, multiple{size: c})
+			out = append(out, sizeCount{size: c})
 		}
 		out[len(out)-1].times++
 	}
@@ -156,18 +156,18 @@ func sizes(counts []int) []multiple {
 // It is 1 if there is a single class.
 func (t *Table) Homogeneity() float64 {
 	a, _ := t.Entropies()
-	return share(t.MutualInformation(), a)
+	return entropyShare(t.MutualInformation(), a)
 }
 
 // Completeness is MI / H(clusters): 1 if every class lies in one cluster. It is
 // 1 if there is a single cluster.
 func (t *Table) Completeness() float64 {
 	_, b := t.Entropies()
-	return share(t.MutualInformation(), b)
+	return entropyShare(t.MutualInformation(), b)
 }
 
-// share returns the share of mutual information in an entropy.
-func share(mi, h float64) float64 {
+// entropyShare returns the share of mutual information in an entropy.
+func entropyShare(mi, h float64) float64 {
 	if h == 0 {
 		return 1
 	}

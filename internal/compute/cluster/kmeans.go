@@ -46,9 +46,9 @@ type Config struct {
 	Restarts int
 	// Iterations is the largest number of rounds of assignment and update; default 100.
 	Iterations int
-	// Batch, if positive, is the number of random rows that every round uses instead of all rows,
+	// BatchSize, if positive, is the number of random rows that every round uses instead of all rows,
 	// for very large sets.
-	Batch int
+	BatchSize int
 	// Seed of the random choices. Restart r draws from stream r of the seed.
 	Seed uint64
 	// Progress, if set, is called after every round with the share done.
@@ -61,7 +61,7 @@ type Result struct {
 	Init       Init
 	Restarts   int
 	Iterations int // rounds run by the winning start
-	Batch      int // rows in a round, 0 for all
+	BatchSize  int // rows in a round, 0 for all
 	Seed       uint64
 	Converged  bool // the last round of the winning start changed no assignment
 	// Inertia is the sum of squared distances to the assigned centroids.
@@ -94,27 +94,27 @@ func KMeans(ctx context.Context, x *matrix.Dense, cfg Config) (*Result, error) {
 	if cfg.K < 1 || cfg.K > x.Rows {
 		return nil, fmt.Errorf("k-means with %d clusters of %d rows: want 1 to %d", cfg.K, x.Rows, x.Rows)
 	}
-	if cfg.Restarts < 0 || cfg.Iterations < 0 || cfg.Batch < 0 {
+	if cfg.Restarts < 0 || cfg.Iterations < 0 || cfg.BatchSize < 0 {
 		return nil, fmt.Errorf("k-means with %d restarts of %d iterations in batches of %d", cfg.Restarts,
-			cfg.Iterations, cfg.Batch)
+			cfg.Iterations, cfg.BatchSize)
 	}
 	if _, err := cfg.Init.MarshalText(); err != nil {
 		return nil, fmt.Errorf("k-means with an unknown start, %v", cfg.Init)
 	}
-	if err := finite(x); err != nil {
+	if err := checkFinite(x); err != nil {
 		return nil, err
 	}
 	cfg.Restarts = cmp.Or(cfg.Restarts, 1)
 	cfg.Iterations = cmp.Or(cfg.Iterations, 100)
-	res, err := restarts(ctx, x, cfg)
+	res, err := bestOfRestarts(ctx, x, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("k-means of %d rows with %d clusters: %w", x.Rows, cfg.K, err)
 	}
 	return res, nil
 }
 
-// restarts returns the best result of all starts. Its only error is that of ctx.
-func restarts(ctx context.Context, x *matrix.Dense, cfg Config) (*Result, error) {
+// bestOfRestarts returns the best result of all starts. Its only error is that of ctx.
+func bestOfRestarts(ctx context.Context, x *matrix.Dense, cfg Config) (*Result, error) {
 	s := exact.Shift(x)
 	near := exact.NewAssigner(s.X)
 	var best *Result
@@ -126,7 +126,7 @@ func restarts(ctx context.Context, x *matrix.Dense, cfg Config) (*Result, error)
 			}
 		}
 		run := l.run
-		if cfg.Batch > 0 {
+		if cfg.BatchSize > 0 {
 			run = l.runMiniBatch
 		}
 		res, err := run(ctx, progress)
@@ -140,9 +140,9 @@ func restarts(ctx context.Context, x *matrix.Dense, cfg Config) (*Result, error)
 	return best, nil
 }
 
-// finite returns an error that names the first row with a NaN or an infinity, because such a row has
+// checkFinite returns an error that names the first row with a NaN or an infinity, because such a row has
 // no nearest centroid.
-func finite(x *matrix.Dense) error {
+func checkFinite(x *matrix.Dense) error {
 	if bad, row, col := exact.Finite(x); bad > 0 {
 		return fmt.Errorf("k-means: row %d holds %v (in dimension %d)", row, x.At(row, col), col)
 	}
@@ -154,7 +154,7 @@ type lloyd struct {
 	*exact.Shifted
 	cfg       Config
 	rng       *rand.Rand
-	near      *exact.Assigner
+	assigner  *exact.Assigner
 	centroids *matrix.Dense
 	assign    []int32
 	dist      []float64 // squared distance of each row to its centroid
@@ -163,7 +163,7 @@ type lloyd struct {
 
 func newLloyd(s *exact.Shifted, near *exact.Assigner, cfg Config, rng *rand.Rand) *lloyd {
 	return &lloyd{
-		Shifted: s, cfg: cfg, rng: rng, near: near,
+		Shifted: s, cfg: cfg, rng: rng, assigner: near,
 		centroids: matrix.New(cfg.K, s.X.Cols),
 		assign:    make([]int32, s.X.Rows),
 		dist:      make([]float64, s.X.Rows),
@@ -171,7 +171,7 @@ func newLloyd(s *exact.Shifted, near *exact.Assigner, cfg Config, rng *rand.Rand
 }
 
 func (l *lloyd) run(ctx context.Context, progress func(float64)) (*Result, error) {
-	if err := l.start(ctx); err != nil {
+	if err := l.chooseCentroids(ctx); err != nil {
 		return nil, err
 	}
 	converged := false
@@ -195,17 +195,17 @@ func (l *lloyd) run(ctx context.Context, progress func(float64)) (*Result, error
 			return nil, err
 		}
 	}
-	l.measure()
+	l.updateDistances()
 	return l.result(rounds, converged), nil
 }
 
 // assignAll assigns every row to its nearest centroid, and reports whether any assignment changed.
 func (l *lloyd) assignAll(ctx context.Context) (bool, error) {
-	return l.near.Assign(ctx, l.assign, l.centroids)
+	return l.assigner.Assign(ctx, l.assign, l.centroids)
 }
 
-// measure updates the distances of the rows to their centroids.
-func (l *lloyd) measure() {
+// updateDistances updates the distances of the rows to their centroids.
+func (l *lloyd) updateDistances() {
 	par.For(l.X.Rows, 256, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			l.dist[i] = dot16.SquaredDistance(l.X.Row(i), l.centroids.Row(int(l.assign[i])))
@@ -215,7 +215,7 @@ func (l *lloyd) measure() {
 
 // update moves the centroids to the means of their rows and refills empty clusters.
 func (l *lloyd) update(ctx context.Context) error {
-	start, rows := l.grouped()
+	start, rows := l.rowsByCluster()
 	d := l.X.Cols
 	par.For(l.cfg.K, 4, func(lo, hi int) {
 		sum := make([]float64, d)
@@ -242,9 +242,9 @@ func (l *lloyd) update(ctx context.Context) error {
 	return nil
 }
 
-// grouped returns the rows ordered by cluster, and within a cluster in increasing order. Those of
+// rowsByCluster returns the rows ordered by cluster, and within a cluster in increasing order. Those of
 // cluster k are rows[start[k]:start[k+1]].
-func (l *lloyd) grouped() (start []int, rows []int32) {
+func (l *lloyd) rowsByCluster() (start []int, rows []int32) {
 	start = make([]int, l.cfg.K+1)
 	for _, k := range l.assign {
 		start[k+1]++
@@ -264,7 +264,7 @@ func (l *lloyd) grouped() (start []int, rows []int32) {
 // refill moves the centroid of every empty cluster to the row that is farthest from its own centroid,
 // unless all rows lie on their centroids.
 func (l *lloyd) refill(ctx context.Context, start []int) error {
-	l.measure()
+	l.updateDistances()
 	for k := range l.cfg.K {
 		if start[k+1] > start[k] {
 			continue
@@ -290,7 +290,7 @@ func (l *lloyd) refill(ctx context.Context, start []int) error {
 
 func (l *lloyd) result(rounds int, converged bool) *Result {
 	r := &Result{
-		K: l.cfg.K, Init: l.cfg.Init, Restarts: l.cfg.Restarts, Iterations: rounds, Batch: l.cfg.Batch,
+		K: l.cfg.K, Init: l.cfg.Init, Restarts: l.cfg.Restarts, Iterations: rounds, BatchSize: l.cfg.BatchSize,
 		Seed: l.cfg.Seed, Converged: converged, Refilled: l.refilled,
 		Assignment: make([]int64, len(l.assign)), Centroids: l.centroids,
 	}

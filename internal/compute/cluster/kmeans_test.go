@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// blobs draws n rows around k centres, spread apart by far.
-func blobs(seed uint64, n, d, k int, far float64) (x *matrix.Dense, label []int64) {
+// drawBlobs draws n rows around k centres, spread apart by far.
+func drawBlobs(seed uint64, n, d, k int, far float64) (x *matrix.Dense, label []int64) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	centres := matrix.New(k, d)
 	for i := range centres.Data {
@@ -49,9 +49,9 @@ func squared(x, y []float32) float64 {
 	return s
 }
 
-// check recomputes what a result claims: that every row has its nearest centroid,
+// checkResult recomputes what a result claims: that every row has its nearest centroid,
 // and the inertia.
-func check(t *testing.T, what string, x *matrix.Dense, r *Result) {
+func checkResult(t *testing.T, what string, x *matrix.Dense, r *Result) {
 	t.Helper()
 	var inertia, size float64
 	for i := range x.Rows {
@@ -72,7 +72,7 @@ func check(t *testing.T, what string, x *matrix.Dense, r *Result) {
 func TestKMeansAssignsToTheNearest(t *testing.T) {
 	for _, size := range []float32{1e-20, 1, 1e18} {
 		for _, c := range []struct{ n, d, k int }{{1, 1, 1}, {50, 2, 7}, {700, 33, 40}, {900, 9, 460}} {
-			x, _ := blobs(3, c.n, c.d, 5, 2)
+			x, _ := drawBlobs(3, c.n, c.d, 5, 2)
 			for i := range x.Data {
 				x.Data[i] *= size
 			}
@@ -82,7 +82,7 @@ func TestKMeansAssignsToTheNearest(t *testing.T) {
 					r := kmeans(t, x, Config{K: c.k, Init: init, Seed: 5})
 					restore()
 					if size == 1 {
-						check(t, init.String(), x, r)
+						checkResult(t, init.String(), x, r)
 					}
 					if !r.Converged || r.Empty != 0 {
 						t.Errorf("n %d, K %d, size %g: converged %v, %d empty", c.n, c.k, size, r.Converged, r.Empty)
@@ -94,7 +94,7 @@ func TestKMeansAssignsToTheNearest(t *testing.T) {
 }
 
 func TestKMeansFindsBlobs(t *testing.T) {
-	x, label := blobs(1, 600, 8, 6, 20)
+	x, label := drawBlobs(1, 600, 8, 6, 20)
 	r := kmeans(t, x, Config{K: 6, Restarts: 5, Seed: 2})
 	tab, err := NewTable(label, r.Assignment)
 	if err != nil {
@@ -128,9 +128,9 @@ func TestKMeansFarFromTheOrigin(t *testing.T) {
 
 // trap: results that depend on the machine's number of cores, or on nothing.
 func TestKMeansSeedFixesEveryBit(t *testing.T) {
-	x, _ := blobs(4, 1500, 20, 30, 1)
+	x, _ := drawBlobs(4, 1500, 20, 30, 1)
 	for _, cfg := range []Config{
-		{K: 30, Seed: 9}, {K: 30, Seed: 9, Init: Random, Restarts: 3}, {K: 30, Seed: 9, Batch: 100, Iterations: 20},
+		{K: 30, Seed: 9}, {K: 30, Seed: 9, Init: Random, Restarts: 3}, {K: 30, Seed: 9, BatchSize: 100, Iterations: 20},
 	} {
 		a := kmeans(t, x, cfg)
 		old := runtime.GOMAXPROCS(1)
@@ -148,13 +148,13 @@ func TestKMeansSeedFixesEveryBit(t *testing.T) {
 }
 
 func TestKMeansRestartsKeepTheBest(t *testing.T) {
-	x, _ := blobs(6, 300, 2, 25, 5)
+	x, _ := drawBlobs(6, 300, 2, 25, 5)
 	one := kmeans(t, x, Config{K: 25, Init: Random, Seed: 1})
 	many := kmeans(t, x, Config{K: 25, Init: Random, Seed: 1, Restarts: 20})
 	if many.Inertia >= one.Inertia {
 		t.Errorf("inertia %g after 20 starts, %g after one", many.Inertia, one.Inertia)
 	}
-	check(t, "restarts", x, many)
+	checkResult(t, "restarts", x, many)
 }
 
 // trap: empty clusters. All rows but a few are equal, so that random starts put
@@ -189,10 +189,10 @@ func TestKMeansAllRowsEqual(t *testing.T) {
 }
 
 func TestKMeansMiniBatchComesClose(t *testing.T) {
-	x, _ := blobs(8, 4000, 10, 20, 1)
+	x, _ := drawBlobs(8, 4000, 10, 20, 1)
 	full := kmeans(t, x, Config{K: 20, Seed: 1, Restarts: 3})
-	mini := kmeans(t, x, Config{K: 20, Seed: 1, Restarts: 3, Batch: 256, Iterations: 60})
-	check(t, "mini-batch", x, mini)
+	mini := kmeans(t, x, Config{K: 20, Seed: 1, Restarts: 3, BatchSize: 256, Iterations: 60})
+	checkResult(t, "mini-batch", x, mini)
 	if mini.Inertia > 1.15*full.Inertia {
 		t.Errorf("inertia %g in batches, %g in full", mini.Inertia, full.Inertia)
 	}
@@ -200,7 +200,7 @@ func TestKMeansMiniBatchComesClose(t *testing.T) {
 
 func TestKMeansRejects(t *testing.T) {
 	x := matrix.New(3, 2)
-	for _, cfg := range []Config{{}, {K: -1}, {K: 4}, {K: 2, Restarts: -1}, {K: 2, Iterations: -1}, {K: 2, Batch: -1}} {
+	for _, cfg := range []Config{{}, {K: -1}, {K: 4}, {K: 2, Restarts: -1}, {K: 2, Iterations: -1}, {K: 2, BatchSize: -1}} {
 		if _, err := KMeans(context.Background(), x, cfg); err == nil {
 			t.Errorf("%+v: no error", cfg)
 		}

@@ -11,10 +11,10 @@ import (
 // with replacement, pulls its centroid towards itself by 1 over the number of rows that the centroid has
 // taken so far. At the end all rows are assigned once.
 func (l *lloyd) runMiniBatch(ctx context.Context, progress func(float64)) (*Result, error) {
-	if err := l.start(ctx); err != nil {
+	if err := l.chooseCentroids(ctx); err != nil {
 		return nil, err
 	}
-	size := min(l.cfg.Batch, l.X.Rows)
+	size := min(l.cfg.BatchSize, l.X.Rows)
 	batch := matrix.New(size, l.X.Cols)
 	assigned := make([]int32, size)
 	taken := make([]float64, l.cfg.K)
@@ -38,6 +38,6 @@ func (l *lloyd) runMiniBatch(ctx context.Context, progress func(float64)) (*Resu
 	if _, err := l.assignAll(ctx); err != nil {
 		return nil, err
 	}
-	l.measure()
+	l.updateDistances()
 	return l.result(l.cfg.Iterations, false), nil
 }

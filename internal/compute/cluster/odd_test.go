@@ -22,11 +22,11 @@ func TestKMeansRefuses(t *testing.T) {
 		"K above":  {x, Config{K: 4}, "want 1 to 3"},
 		"start":    {x, Config{K: 2, Init: 2}, "Init(2)"},
 		"restarts": {x, Config{K: 2, Restarts: -1}, "-1 restarts"},
-		"batch":    {x, Config{K: 2, Batch: -1}, "batches of -1"},
+		"batch":    {x, Config{K: 2, BatchSize: -1}, "batches of -1"},
 		"NaN":      {matrix.FromSlice(2, 2, []float32{0, 1, 2, float32(math.NaN())}), Config{K: 1}, "row 1 holds NaN"},
 		"infinity": {matrix.FromSlice(2, 2, []float32{float32(math.Inf(-1)), 1, 2, 3}), Config{K: 2},
 			"row 0 holds -Inf"},
-		"minibatch": {matrix.FromSlice(2, 1, []float32{1, float32(math.Inf(1))}), Config{K: 2, Batch: 2},
+		"minibatch": {matrix.FromSlice(2, 1, []float32{1, float32(math.Inf(1))}), Config{K: 2, BatchSize: 2},
 			"row 1 holds +Inf"},
 	} {
 		if _, err := KMeans(t.Context(), c.x, c.cfg); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -1,9 +1,9 @@
 package cluster
 
-// pairs counts the unordered pairs of items: pairs together in both labelings, in the same class, in
+// countPairs counts the unordered pairs of items: pairs together in both labelings, in the same class, in
 // the same cluster, and all pairs. Counts of up to 4e9 items would fit in 2^63, but later products need
 // float64.
-func (t *Table) pairs() (both, class, clust, all float64) {
+func (t *Table) countPairs() (both, class, clust, all float64) {
 	choose2 := func(n int) float64 { return float64(n) * float64(n-1) / 2 }
 	for _, c := range t.cells {
 		both += choose2(c.count)
@@ -20,7 +20,7 @@ func (t *Table) pairs() (both, class, clust, all float64) {
 // ARI is the adjusted Rand index (Hubert and Arabie 1985): (RI - E[RI]) /
 // (max RI - E[RI]), 1 for equal partitions, about 0 for independent ones.
 func (t *Table) ARI() float64 {
-	both, class, clust, all := t.pairs()
+	both, class, clust, all := t.countPairs()
 	if both == class && both == clust {
 		return 1
 	}
@@ -32,7 +32,7 @@ func (t *Table) ARI() float64 {
 // share a class) and recall (pairs of one class that share a cluster). It is 0
 // if no pair shares both, including when there are no pairs at all.
 func (t *Table) F1() float64 {
-	both, class, clust, _ := t.pairs()
+	both, class, clust, _ := t.countPairs()
 	if both == 0 {
 		return 0
 	}

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// scores lists all measures by name.
-func scores(t *testing.T, classes, clusters []int64) map[string]float64 {
+// allScores lists all measures by name.
+func allScores(t *testing.T, classes, clusters []int64) map[string]float64 {
 	t.Helper()
 	tab, err := NewTable(classes, clusters)
 	if err != nil {
@@ -47,7 +47,7 @@ func TestScoresAgreeWithLoops(t *testing.T) {
 	for range 60 {
 		n := 2 + rng.IntN(40)
 		a, b := randomLabels(rng, n, 1+rng.IntN(6)), randomLabels(rng, n, 1+rng.IntN(9))
-		got := scores(t, a, b)
+		got := allScores(t, a, b)
 		var tp, fp, fn, tn float64
 		for i := range n {
 			for j := range i {
@@ -174,7 +174,7 @@ func TestScoresOfSpecialPartitions(t *testing.T) {
 			map[string]float64{"nmi_arithmetic": 0, "ami_arithmetic": -0.5, "ari": -0.5, "f1": 0, "purity": 0.5,
 				"homogeneity": 0, "completeness": 0}},
 	} {
-		got := scores(t, c.classes, c.clusters)
+		got := allScores(t, c.classes, c.clusters)
 		for name, w := range c.want {
 			if math.Abs(got[name]-w) > 1e-12 {
 				t.Errorf("%s: %s = %g, want %g", c.name, name, got[name], w)
@@ -190,7 +190,7 @@ func TestScoresAreSymmetricAndIgnoreNames(t *testing.T) {
 	for i, y := range b {
 		renamed[i] = -1000 * y
 	}
-	ab, ba, other := scores(t, a, b), scores(t, b, a), scores(t, a, renamed)
+	ab, ba, other := allScores(t, a, b), allScores(t, b, a), allScores(t, a, renamed)
 	for name, v := range ab {
 		if math.Abs(other[name]-v) > 1e-12 {
 			t.Errorf("%s: %g, with other names %g", name, v, other[name])
@@ -278,7 +278,7 @@ func TestScoresAgreeWithScikitLearn(t *testing.T) {
 		t.Fatalf("%d answers to %d cases", len(want), len(cases))
 	}
 	for i, c := range cases {
-		got := scores(t, c[0], c[1])
+		got := allScores(t, c[0], c[1])
 		for name, w := range want[i] {
 			if math.Abs(got[name]-w) > 1e-9 {
 				t.Errorf("case %d (%s): %s = %.12g, scikit-learn %.12g", i, fmt.Sprint(len(c[0])), name, got[name], w)

@@ -9,19 +9,19 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 )
 
-// start chooses the first centroids.
-func (l *lloyd) start(ctx context.Context) error {
+// chooseCentroids chooses the first centroids.
+func (l *lloyd) chooseCentroids(ctx context.Context) error {
 	if l.cfg.Init == Random {
-		for k, i := range l.distinct() {
+		for k, i := range l.drawDistinctRows() {
 			copy(l.centroids.Row(k), l.X.Row(i))
 		}
 		return nil
 	}
-	return l.plusPlus(ctx)
+	return l.drawPlusPlus(ctx)
 }
 
-// distinct draws K different row numbers (Floyd's sampling), in the order drawn.
-func (l *lloyd) distinct() []int {
+// drawDistinctRows draws K different row numbers (Floyd's sampling), in the order drawn.
+func (l *lloyd) drawDistinctRows() []int {
 	n, k := l.X.Rows, l.cfg.K
 	taken := make(map[int]bool, k)
 	out := make([]int, 0, k)
@@ -36,9 +36,9 @@ func (l *lloyd) distinct() []int {
 	return out
 }
 
-// plusPlus draws rows with probability proportional to their squared distance
+// drawPlusPlus draws rows with probability proportional to their squared distance
 // from the nearest centroid so far; uniformly once all rows lie on centroids.
-func (l *lloyd) plusPlus(ctx context.Context) error {
+func (l *lloyd) drawPlusPlus(ctx context.Context) error {
 	n := l.X.Rows
 	nearest := slices.Repeat([]float64{math.Inf(1)}, n)
 	cumulative := make([]float64, n)

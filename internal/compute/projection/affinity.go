@@ -82,9 +82,9 @@ func bandwidth(d []float64, perplexity float64, p []float64) (beta, logZ float64
 	return beta, logZ - beta*least
 }
 
-// affinitiesOf turns neighbours into affinities of the given perplexity. Its only
+// computeAffinities turns neighbours into affinities of the given perplexity. Its only
 // error is that of ctx.
-func affinitiesOf(ctx context.Context, nb *neighbours, n int, perplexity float64) (*affinities, error) {
+func computeAffinities(ctx context.Context, nb *neighbours, n int, perplexity float64) (*affinities, error) {
 	k := nb.k
 	p := make([]float64, n*k)
 	err := par.ForContext(ctx, n, rowGrain, func(lo, hi int) {
@@ -107,12 +107,12 @@ func affinitiesOf(ctx context.Context, nb *neighbours, n int, perplexity float64
 	if err != nil {
 		return nil, err
 	}
-	return symmetric(ctx, nb.index, p, n, k)
+	return symmetrize(ctx, nb.index, p, n, k)
 }
 
-// symmetric adds the n x n matrix with k entries a row, columns ascending, to
+// symmetrize adds the n x n matrix with k entries a row, columns ascending, to
 // its transpose and divides by 2n.
-func symmetric(ctx context.Context, index []int32, p []float64, n, k int) (*affinities, error) {
+func symmetrize(ctx context.Context, index []int32, p []float64, n, k int) (*affinities, error) {
 	// Transposing by counting gives rows with ascending columns.
 	tStart := make([]int, n+1)
 	for _, j := range index {

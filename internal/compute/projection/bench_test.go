@@ -34,12 +34,12 @@ func BenchmarkRepulsion(b *testing.B) {
 }
 
 func BenchmarkAttraction(b *testing.B) {
-	x := blobs(10000, 16, 10, 1)
-	nb, err := nearest(context.Background(), x, 91)
+	x := drawBlobs(10000, 16, 10, 1)
+	nb, err := findNeighbours(context.Background(), x, 91)
 	if err != nil {
 		b.Fatal(err)
 	}
-	a, err := affinitiesOf(b.Context(), nb, x.Rows, 30)
+	a, err := computeAffinities(b.Context(), nb, x.Rows, 30)
 	if err != nil {
 		b.Fatal(err)
 	}

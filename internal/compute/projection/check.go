@@ -30,9 +30,9 @@ func checkRows(x *matrix.Dense) error {
 
 const rowGrain = 64 // rows per chunk of a parallel loop
 
-// centred returns a copy of x less the mean of every column, scaled so that its largest magnitude is 1, and the
+// centreColumns returns a copy of x less the mean of every column, scaled so that its largest magnitude is 1, and the
 // scale. Then products cannot overflow float32.
-func centred(x *matrix.Dense) (c *matrix.Dense, scale float64) {
+func centreColumns(x *matrix.Dense) (c *matrix.Dense, scale float64) {
 	mean := make([]float64, x.Cols)
 	for i := range x.Rows {
 		for j, v := range x.Row(i) {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestLongFunctionsStop(t *testing.T) {
-	x := blobs(300, 5, 3, 1)
+	x := drawBlobs(300, 5, 3, 1)
 	run := func(c TSNE) func(ctx context.Context) error {
 		return func(ctx context.Context) error {
 			_, err := c.Run(ctx, x)

@@ -46,7 +46,7 @@ func divergence(ctx context.Context, x *matrix.Dense, y points, perplexity float
 		return 0, err
 	}
 	beta, logZ := make([]float64, n), make([]float64, n)
-	err = pairRows(ctx, x, func(i int, d []float64) {
+	err = visitPairDistances(ctx, x, func(i int, d []float64) {
 		others := append(append(make([]float64, 0, n), d[:i]...), d[i+1:]...)
 		beta[i], logZ[i] = bandwidth(others, perplexity, make([]float64, n-1))
 	})
@@ -54,7 +54,7 @@ func divergence(ctx context.Context, x *matrix.Dense, y points, perplexity float
 		return 0, err
 	}
 	partial := make([]float64, n)
-	err = pairRows(ctx, x, func(i int, d []float64) {
+	err = visitPairDistances(ctx, x, func(i int, d []float64) {
 		s := 0.0
 		for j, v := range d {
 			p := (math.Exp(-beta[i]*v-logZ[i]) + math.Exp(-beta[j]*v-logZ[j])) / (2 * float64(n))
@@ -68,10 +68,10 @@ func divergence(ctx context.Context, x *matrix.Dense, y points, perplexity float
 	return sum(partial), err
 }
 
-// pairRows calls visit with every row's squared distances to all rows. Its
+// visitPairDistances calls visit with every row's squared distances to all rows. Its
 // only error is that of ctx.
-func pairRows(ctx context.Context, x *matrix.Dense, visit func(i int, d []float64)) error {
-	c, scale := centred(x)
+func visitPairDistances(ctx context.Context, x *matrix.Dense, visit func(i int, d []float64)) error {
+	c, scale := centreColumns(x)
 	n := x.Rows
 	sq := make([]float64, n)
 	for i := range n {

@@ -8,14 +8,14 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// farAway is the multiple of the median distance from the middle beyond which a row is pulled in.
-const farAway = 1000
+// farFactor is the multiple of the median distance from the middle beyond which a row is pulled in.
+const farFactor = 1000
 
-// pulledIn returns x with rows that are very far from all others moved to farAway times the median distance from
+// pullInOutliers returns x with rows that are very far from all others moved to farFactor times the median distance from
 // the middle, along the line to the middle. It returns x itself if there are none. No row has them among its
 // nearest before or after, and float32 keeps digits for the differences of the others. The middle is the median
 // of each coordinate over up to 1,001 rows. Rows at the middle do not count in the median distance.
-func pulledIn(x *matrix.Dense) *matrix.Dense {
+func pullInOutliers(x *matrix.Dense) *matrix.Dense {
 	n, d := x.Rows, x.Cols
 	m := min(n, 1001)
 	middle, values := make([]float64, d), make([]float64, m)
@@ -42,7 +42,7 @@ func pulledIn(x *matrix.Dense) *matrix.Dense {
 		return x
 	}
 	slices.Sort(sorted)
-	most := farAway * sorted[len(sorted)/2]
+	most := farFactor * sorted[len(sorted)/2]
 	if sorted[len(sorted)-1] <= most {
 		return x
 	}

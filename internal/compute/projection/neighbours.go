@@ -16,16 +16,16 @@ type neighbours struct {
 	dist  []float64
 }
 
-// nearest finds the exact neighbours, with the lowest index for ties. Distances are computed from differences, so
+// findNeighbours finds the exact neighbours, with the lowest index for ties. Distances are computed from differences, so
 // that near duplicates lose no digits.
-func nearest(ctx context.Context, x *matrix.Dense, k int) (*neighbours, error) {
+func findNeighbours(ctx context.Context, x *matrix.Dense, k int) (*neighbours, error) {
 	n := x.Rows
 	nb := &neighbours{k: k, index: make([]int32, n*k), dist: make([]float64, n*k)}
 	if k == 0 {
 		return nb, nil
 	}
-	c, scale := centred(x)
-	found, err := rank.Nearest(ctx, c, nil, k, rank.Options{})
+	c, scale := centreColumns(x)
+	found, err := rank.Nearest(ctx, c, nil, k, rank.RankOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -36,16 +36,16 @@ func PCA(ctx context.Context, x *matrix.Dense, k int) (*Components, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("projection: %d principal components: must be at least 1", k)
 	}
-	out, err := components(ctx, x, k)
+	out, err := computePCA(ctx, x, k)
 	if err != nil {
 		return nil, fmt.Errorf("projection: the principal components of %d rows: %w", x.Rows, err)
 	}
 	return out, nil
 }
 
-// components is PCA without checks. Its only error is that of ctx.
-func components(ctx context.Context, x *matrix.Dense, k int) (*Components, error) {
-	c, scale := centred(x)
+// computePCA is PCA without checks. Its only error is that of ctx.
+func computePCA(ctx context.Context, x *matrix.Dense, k int) (*Components, error) {
+	c, scale := centreColumns(x)
 	n, d := x.Rows, x.Cols
 	out := &Components{Scores: matrix.New(n, k), Explained: make([]float64, k)}
 	var g *matrix.Dense
@@ -64,7 +64,7 @@ func components(ctx context.Context, x *matrix.Dense, k int) (*Components, error
 	if total == 0 {
 		return out, nil
 	}
-	values, vectors, err := leading(ctx, g, min(k, g.Rows))
+	values, vectors, err := leadingEigenvectors(ctx, g, min(k, g.Rows))
 	if err != nil {
 		return nil, err
 	}
@@ -104,9 +104,9 @@ func components(ctx context.Context, x *matrix.Dense, k int) (*Components, error
 	return out, nil
 }
 
-// leading returns the k largest eigenvalues of the symmetric positive
+// leadingEigenvectors returns the k largest eigenvalues of the symmetric positive
 // semi-definite matrix g with their eigenvectors as columns.
-func leading(ctx context.Context, g *matrix.Dense, k int) ([]float64, *gonum.Dense, error) {
+func leadingEigenvectors(ctx context.Context, g *matrix.Dense, k int) ([]float64, *gonum.Dense, error) {
 	m := g.Rows
 	b := min(m, k+8) // the guard vectors speed up convergence of the first k
 	a := gonum.NewDense(m, m, nil)

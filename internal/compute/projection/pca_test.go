@@ -15,7 +15,7 @@ import (
 func TestPCAAgainstSVD(t *testing.T) {
 	for _, shape := range [][2]int{{200, 12}, {12, 40}, {30, 30}} {
 		n, d := shape[0], shape[1]
-		x := blobs(n, d, 4, 11)
+		x := drawBlobs(n, d, 4, 11)
 		const k = 5
 		got, err := PCA(context.Background(), x, k)
 		if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// Sampled holds the settings of a map of many rows. t-SNE places a sample of them, and Anchors the others. The
+// SampledTSNE holds the settings of a map of many rows. t-SNE places a sample of them, and Anchors the others. The
 // zero value means the stated defaults.
-type Sampled struct {
+type SampledTSNE struct {
 	TSNE
 	// Rows is the size of the sample; default 50,000. A matrix with at most this number of rows is placed
 	// completely by t-SNE.
@@ -29,7 +29,7 @@ const sampleRows = 50_000
 // are placed beside the sample.
 //
 // It returns the errors of TSNE.Run, and an error for a sample of fewer than 1 row.
-func (c Sampled) Run(ctx context.Context, x *matrix.Dense) (*Map, error) {
+func (c SampledTSNE) Run(ctx context.Context, x *matrix.Dense) (*Map, error) {
 	most := c.Rows
 	most = cmp.Or(most, sampleRows)
 	if most < 1 {
@@ -41,12 +41,12 @@ func (c Sampled) Run(ctx context.Context, x *matrix.Dense) (*Map, error) {
 	if err := checkRows(x); err != nil {
 		return nil, err
 	}
-	rows := Draw(x.Rows, most, c.Seed)
+	rows := SampleRows(x.Rows, most, c.Seed)
 	sample := matrix.New(most, x.Cols)
 	for k, i := range rows {
 		copy(sample.Row(k), x.Row(i))
 	}
-	tsne, after := c.TSNE, (x.Rows+placedAtOnce-1)/placedAtOnce
+	tsne, after := c.TSNE, (x.Rows+placeBatch-1)/placeBatch
 	if c.Progress != nil {
 		tsne.Progress = func(done, total int) { c.Progress(done, total+after) }
 	}
@@ -70,8 +70,8 @@ func (c Sampled) Run(ctx context.Context, x *matrix.Dense) (*Map, error) {
 	return &out, nil
 }
 
-// Draw returns size of n rows, drawn at random and in ascending order, or all if n is at most size.
-func Draw(n, size int, seed uint64) []int {
+// SampleRows returns size of n rows, drawn at random and in ascending order, or all if n is at most size.
+func SampleRows(n, size int, seed uint64) []int {
 	rng := rand.New(rand.NewPCG(seed, 0x5a3d_1e55))
 	rows := rng.Perm(n)[:min(size, n)]
 	slices.Sort(rows)
@@ -80,9 +80,9 @@ func Draw(n, size int, seed uint64) []int {
 
 // Anchors holds rows with their places in a map, beside which other rows are placed.
 type Anchors struct {
-	x        *matrix.Dense
-	at       points
-	progress func(done int)
+	x         *matrix.Dense
+	positions points
+	progress  func(done int)
 }
 
 // NewAnchors makes anchors of the rows of x, which m has placed. It keeps x. It panics if their numbers differ.
@@ -90,17 +90,17 @@ func NewAnchors(x *matrix.Dense, m *Map) *Anchors {
 	if x.Rows != len(m.X) || x.Rows != len(m.Y) {
 		panic(fmt.Sprintf("projection: %d rows and %d places", x.Rows, len(m.X)))
 	}
-	a := &Anchors{x: x, at: make(points, 2*x.Rows), progress: func(int) {}}
+	a := &Anchors{x: x, positions: make(points, 2*x.Rows), progress: func(int) {}}
 	for i := range x.Rows {
-		a.at[2*i], a.at[2*i+1] = m.X[i], m.Y[i]
+		a.positions[2*i], a.positions[2*i+1] = m.X[i], m.Y[i]
 	}
 	return a
 }
 
 const (
-	besideNearest    = 15 // number of anchors by which a row is placed
-	besidePerplexity = 5
-	placedAtOnce     = 20_000
+	anchorNeighbours = 15 // number of anchors by which a row is placed
+	anchorPerplexity = 5
+	placeBatch       = 20_000
 )
 
 // Place places rows beside the anchors that are nearest to them. The place of a row minimises
@@ -120,43 +120,43 @@ func (a *Anchors) Place(ctx context.Context, x *matrix.Dense) (xs, ys []float64,
 		return nil, nil, err
 	}
 	xs, ys = make([]float64, x.Rows), make([]float64, x.Rows)
-	for lo := 0; lo < x.Rows; lo += placedAtOnce {
-		hi := min(lo+placedAtOnce, x.Rows)
+	for lo := 0; lo < x.Rows; lo += placeBatch {
+		hi := min(lo+placeBatch, x.Rows)
 		if err := a.place(ctx, x.RowRange(lo, hi), xs[lo:hi], ys[lo:hi]); err != nil {
 			return nil, nil, fmt.Errorf("projection: %d rows beside %d: %w", x.Rows, a.x.Rows, err)
 		}
-		a.progress(lo/placedAtOnce + 1)
+		a.progress(lo/placeBatch + 1)
 	}
 	return xs, ys, nil
 }
 
 func (a *Anchors) place(ctx context.Context, x *matrix.Dense, xs, ys []float64) error {
-	k := min(besideNearest, a.x.Rows)
-	nb, err := rank.Nearest(ctx, x, a.x, k, rank.Options{})
+	k := min(anchorNeighbours, a.x.Rows)
+	nb, err := rank.Nearest(ctx, x, a.x, k, rank.RankOptions{})
 	if err != nil {
 		return err
 	}
-	perplexity := max(1, min(besidePerplexity, float64(k)/3))
+	perplexity := max(1, min(anchorPerplexity, float64(k)/3))
 	return par.ForContext(ctx, x.Rows, rowGrain, func(lo, hi int) {
 		p, at := make([]float64, k), make(points, 2*k)
 		for i := lo; i < hi; i++ {
 			d := nb.Value[i*k : (i+1)*k]
 			for e, j := range nb.Row[i*k : (i+1)*k] {
-				at[2*e], at[2*e+1] = a.at[2*j], a.at[2*j+1]
+				at[2*e], at[2*e+1] = a.positions[2*j], a.positions[2*j+1]
 			}
 			if d[0] == 0 || k == 1 {
 				xs[i], ys[i] = at[0], at[1]
 				continue
 			}
 			bandwidth(d, perplexity, p)
-			xs[i], ys[i] = middle(at, p)
+			xs[i], ys[i] = weightedMedian(at, p)
 		}
 	})
 }
 
-// middle returns the point with the least sum of distances to the others, weighted by p. It uses Weiszfeld's
+// weightedMedian returns the point with the least sum of distances to the others, weighted by p. It uses Weiszfeld's
 // iteration and begins at the mean.
-func middle(at points, p []float64) (x, y float64) {
+func weightedMedian(at points, p []float64) (x, y float64) {
 	var spread float64
 	for e, w := range p {
 		x, y = x+w*at[2*e], y+w*at[2*e+1]

@@ -17,8 +17,8 @@ import (
 // own group; the same on any number of cores.
 func TestSampled(t *testing.T) {
 	const n, groups, size = 500, 5, 150
-	x := blobs(n, 8, groups, 8)
-	c := Sampled{TSNE: TSNE{Seed: 2, Iterations: 300}, Rows: size}
+	x := drawBlobs(n, 8, groups, 8)
+	c := SampledTSNE{TSNE: TSNE{Seed: 2, Iterations: 300}, Rows: size}
 	var first *Map
 	for _, procs := range []int{1, 2, 5} {
 		old := runtime.GOMAXPROCS(procs)
@@ -34,11 +34,11 @@ func TestSampled(t *testing.T) {
 			t.Fatalf("%d cores: another map", procs)
 		}
 	}
-	rows := Draw(n, size, 2)
+	rows := SampleRows(n, size, 2)
 	if len(slices.Compact(slices.Clone(rows))) != size || !slices.IsSorted(rows) || rows[0] < 0 || rows[size-1] >= n {
 		t.Fatalf("the sample is %v", rows)
 	}
-	if all := Draw(7, 9, 2); len(all) != 7 || all[0] != 0 || all[6] != 6 {
+	if all := SampleRows(7, 9, 2); len(all) != 7 || all[0] != 0 || all[6] != 6 {
 		t.Errorf("9 of 7 rows are %v", all)
 	}
 	sample := matrix.New(size, x.Cols)
@@ -56,7 +56,7 @@ func TestSampled(t *testing.T) {
 			t.Fatalf("row %d of the sample is not where t-SNE puts it", i)
 		}
 	}
-	if first.Placed != size || first.KL != alone.KL || first.Iterations != alone.Iterations ||
+	if first.NumPlaced != size || first.KL != alone.KL || first.Iterations != alone.Iterations ||
 		first.Perplexity != alone.Perplexity {
 		t.Errorf("%+v, of the sample %+v", *first, *alone)
 	}
@@ -92,26 +92,26 @@ func TestSampled(t *testing.T) {
 
 // A matrix that the sample would hold whole is placed as ever.
 func TestSampledOfFew(t *testing.T) {
-	x := blobs(60, 4, 3, 1)
+	x := drawBlobs(60, 4, 3, 1)
 	want, err := TSNE{Iterations: 30}.Run(t.Context(), x)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, rows := range []int{0, 60, 100} {
-		got, err := Sampled{TSNE: TSNE{Iterations: 30}, Rows: rows}.Run(t.Context(), x)
+		got, err := SampledTSNE{TSNE: TSNE{Iterations: 30}, Rows: rows}.Run(t.Context(), x)
 		if err != nil || !slices.Equal(got.X, want.X) || !slices.Equal(got.Y, want.Y) {
 			t.Errorf("a sample of %d: %v", rows, err)
 		}
 	}
-	one, err := Sampled{Rows: 1}.Run(t.Context(), x)
+	one, err := SampledTSNE{Rows: 1}.Run(t.Context(), x)
 	if err != nil || slices.Max(one.X) != 0 || slices.Min(one.Y) != 0 {
 		t.Errorf("beside one row: %v", err)
 	}
-	if _, err := (Sampled{Rows: -1}).Run(t.Context(), x); err == nil || !strings.Contains(err.Error(), "at least 1") {
+	if _, err := (SampledTSNE{Rows: -1}).Run(t.Context(), x); err == nil || !strings.Contains(err.Error(), "at least 1") {
 		t.Errorf("a sample of -1 rows: %v", err)
 	}
 	x.Row(59)[2] = float32(math.NaN())
-	if _, err := (Sampled{Rows: 20}).Run(t.Context(), x); err == nil || !strings.Contains(err.Error(), "row 59") {
+	if _, err := (SampledTSNE{Rows: 20}).Run(t.Context(), x); err == nil || !strings.Contains(err.Error(), "row 59") {
 		t.Errorf("a row that is not finite: %v", err)
 	}
 }
@@ -119,14 +119,14 @@ func TestSampledOfFew(t *testing.T) {
 // The progress of a sampled map never falls and ends at its total.
 func TestSampledProgress(t *testing.T) {
 	last, end := 0, 0
-	c := Sampled{TSNE: TSNE{Iterations: 30}, Rows: 50}
+	c := SampledTSNE{TSNE: TSNE{Iterations: 30}, Rows: 50}
 	c.Progress = func(done, total int) {
 		if done < last || done > total || end != 0 && total != end {
 			t.Errorf("%d of %d after %d of %d", done, total, last, end)
 		}
 		last, end = done, total
 	}
-	if _, err := c.Run(t.Context(), blobs(200, 4, 3, 1)); err != nil || last != end || end != 31 {
+	if _, err := c.Run(t.Context(), drawBlobs(200, 4, 3, 1)); err != nil || last != end || end != 31 {
 		t.Errorf("ends at %d of %d, %v", last, end, err)
 	}
 }
@@ -135,7 +135,7 @@ func TestSampledProgress(t *testing.T) {
 // no row minds which others are placed with it.
 func TestAnchors(t *testing.T) {
 	for _, n := range []int{1, 2, 14, 15, 16, 100} {
-		x := blobs(n, 5, 3, 4)
+		x := drawBlobs(n, 5, 3, 4)
 		rng := rand.New(rand.NewPCG(5, uint64(n)))
 		m := &Map{X: make([]float64, n), Y: make([]float64, n)}
 		for i := range n {
@@ -146,7 +146,7 @@ func TestAnchors(t *testing.T) {
 		if err != nil || !slices.Equal(xs, m.X) || !slices.Equal(ys, m.Y) {
 			t.Errorf("%d anchors beside themselves: %v", n, err)
 		}
-		others := blobs(40, 5, 4, 6)
+		others := drawBlobs(40, 5, 4, 6)
 		xs, ys, err = a.Place(t.Context(), others)
 		if err != nil {
 			t.Fatal(err)
@@ -163,11 +163,11 @@ func TestAnchors(t *testing.T) {
 			}
 		}
 	}
-	a := NewAnchors(blobs(30, 5, 3, 4), &Map{X: make([]float64, 30), Y: make([]float64, 30)})
-	if _, _, err := a.Place(t.Context(), blobs(3, 4, 3, 4)); err == nil {
+	a := NewAnchors(drawBlobs(30, 5, 3, 4), &Map{X: make([]float64, 30), Y: make([]float64, 30)})
+	if _, _, err := a.Place(t.Context(), drawBlobs(3, 4, 3, 4)); err == nil {
 		t.Error("rows of 4 columns lie beside anchors of 5")
 	}
-	bad := blobs(3, 5, 3, 4)
+	bad := drawBlobs(3, 5, 3, 4)
 	bad.Row(1)[0] = float32(math.Inf(1))
 	if _, _, err := a.Place(t.Context(), bad); err == nil || !strings.Contains(err.Error(), "row 1") {
 		t.Errorf("a row that is not finite: %v", err)
@@ -197,7 +197,7 @@ func TestMiddle(t *testing.T) {
 			}
 			return s
 		}
-		x, y := middle(at, p)
+		x, y := weightedMedian(at, p)
 		got := cost(x, y)
 		for range 3000 {
 			e := rng.IntN(n)
@@ -214,21 +214,21 @@ func TestMiddle(t *testing.T) {
 			at[2*e], at[2*e+1] = 100, 100
 		}
 	}
-	if x, y := middle(at, p); math.Hypot(x, y) > 1 {
+	if x, y := weightedMedian(at, p); math.Hypot(x, y) > 1 {
 		t.Errorf("9 at the origin and 6 at (100, 100) have their middle at (%g, %g)", x, y)
 	}
 	for e := range at {
 		at[e] = 3
 	}
-	if x, y := middle(at, p); math.Abs(x-3)+math.Abs(y-3) > 1e-12 {
+	if x, y := weightedMedian(at, p); math.Abs(x-3)+math.Abs(y-3) > 1e-12 {
 		t.Errorf("15 at one place have their middle at (%g, %g)", x, y)
 	}
 }
 
 func TestSampledStops(t *testing.T) {
-	x := blobs(300, 5, 3, 1)
+	x := drawBlobs(300, 5, 3, 1)
 	ctxtest.CheckStops(t, 60, func(ctx context.Context) error {
-		_, err := Sampled{TSNE: TSNE{Iterations: 50}, Rows: 100}.Run(ctx, x)
+		_, err := SampledTSNE{TSNE: TSNE{Iterations: 50}, Rows: 100}.Run(ctx, x)
 		return err
 	})
 }

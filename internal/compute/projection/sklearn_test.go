@@ -29,8 +29,8 @@ y = TSNE(perplexity=30, init='pca', learning_rate='auto', random_state=0).fit_tr
 json.dump({'x': y[:, 0].tolist(), 'y': y[:, 1].tolist(), 'seconds': time.time() - t}, sys.stdout)
 `
 
-// mnistTest reads the first n MNIST test images from ../shared/data.
-func mnistTest(t *testing.T, n int) *matrix.Dense {
+// readMNISTTest reads the first n MNIST test images from ../shared/data.
+func readMNISTTest(t *testing.T, n int) *matrix.Dense {
 	t.Helper()
 	f, err := os.Open(refdata.Path(t, "data", "mnist", "t10k-images-idx3-ubyte.gz"))
 	if err != nil {
@@ -61,7 +61,7 @@ func TestAgainstScikitLearn(t *testing.T) {
 	if err != nil {
 		t.Skip("set KINDRED_SKLEARN to the number of images to compare with scikit-learn")
 	}
-	x := mnistTest(t, n)
+	x := readMNISTTest(t, n)
 	var raw bytes.Buffer
 	for _, v := range x.Data {
 		b := float32Bytes(v)

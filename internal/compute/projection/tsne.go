@@ -33,7 +33,7 @@ func (m Method) MarshalText() ([]byte, error) { return methodNames.Marshal(m) }
 // UnmarshalText reads a name.
 func (m *Method) UnmarshalText(text []byte) error { return methodNames.Unmarshal(m, text) }
 
-const autoExact = 2000
+const maxExactRows = 2000
 
 // TSNE holds the settings of a t-SNE map (van der Maaten and Hinton, 2008). The
 // zero value means the stated defaults.
@@ -43,8 +43,8 @@ type TSNE struct {
 	Perplexity float64
 	// Iterations is the number of all iterations; default 1000. The first Early of them (default 250)
 	// multiply the affinities by Exaggeration (default 12).
-	Iterations, Early int
-	Exaggeration      float64
+	Iterations, EarlyIterations int
+	Exaggeration                float64
 	// LearningRate is max(n / 48, 50) by default (Belkina et al., 2019).
 	LearningRate float64
 	Method       Method
@@ -58,8 +58,8 @@ type TSNE struct {
 // Map is a set of points in the plane, one for each row of the input.
 type Map struct {
 	X, Y []float64
-	// Placed is the number of rows that t-SNE itself placed: all rows, except in a map of Sampled.
-	Placed int
+	// NumPlaced is the number of rows that t-SNE itself placed: all rows, except in a map of Sampled.
+	NumPlaced int
 	// KL is the Kullback-Leibler divergence of the map's similarities from the affinities, in nats.
 	// Perplexity is the perplexity of the affinities.
 	KL, Perplexity float64
@@ -75,18 +75,18 @@ func (c TSNE) withDefaults(n int) (TSNE, error) {
 			"rows (about a third of it at most is sensible)", c.Perplexity, n)
 	}
 	c.Iterations = cmp.Or(c.Iterations, 1000)
-	c.Early = cmp.Or(c.Early, min(250, c.Iterations/4))
+	c.EarlyIterations = cmp.Or(c.EarlyIterations, min(250, c.Iterations/4))
 	c.Exaggeration = cmp.Or(c.Exaggeration, 12)
 	if c.LearningRate == 0 {
 		c.LearningRate = max(float64(n)/48, 50)
 	}
-	if c.Iterations < 0 || c.Early < 0 || !(c.Exaggeration >= 1) || !(c.LearningRate > 0) {
+	if c.Iterations < 0 || c.EarlyIterations < 0 || !(c.Exaggeration >= 1) || !(c.LearningRate > 0) {
 		return c, fmt.Errorf("projection: t-SNE with %d iterations, %d of them early, exaggeration %g, learning rate "+
-			"%g", c.Iterations, c.Early, c.Exaggeration, c.LearningRate)
+			"%g", c.Iterations, c.EarlyIterations, c.Exaggeration, c.LearningRate)
 	}
 	if c.Method == Auto {
 		c.Method = Field
-		if n <= autoExact {
+		if n <= maxExactRows {
 			c.Method = Exact
 		}
 	}
@@ -113,38 +113,38 @@ func (c TSNE) Run(ctx context.Context, x *matrix.Dense) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Map{X: make([]float64, n), Y: make([]float64, n), Placed: n, Perplexity: c.Perplexity,
+	out := &Map{X: make([]float64, n), Y: make([]float64, n), NumPlaced: n, Perplexity: c.Perplexity,
 		Iterations: c.Iterations, Method: c.Method}
 	if n == 1 {
 		return out, nil
 	}
-	if err := c.place(ctx, pulledIn(x), out); err != nil {
+	if err := c.placeRows(ctx, pullInOutliers(x), out); err != nil {
 		return nil, fmt.Errorf("projection: %w", err)
 	}
 	return out, nil
 }
 
-// place fills in the map of at least two rows.
-func (c TSNE) place(ctx context.Context, x *matrix.Dense, out *Map) error {
+// placeRows fills in the map of at least two rows.
+func (c TSNE) placeRows(ctx context.Context, x *matrix.Dense, out *Map) error {
 	n := x.Rows
 	k := n - 1
 	if c.Method == Field {
 		k = min(k, int(3*c.Perplexity)+1)
 	}
-	nb, err := nearest(ctx, x, k)
+	nb, err := findNeighbours(ctx, x, k)
 	if err != nil {
 		return fmt.Errorf("the %d nearest of %d rows: %w", k, n, err)
 	}
 	d := &descent{}
-	if d.affinities, err = affinitiesOf(ctx, nb, n, c.Perplexity); err != nil {
+	if d.affinities, err = computeAffinities(ctx, nb, n, c.Perplexity); err != nil {
 		return fmt.Errorf("the affinities of %d rows: %w", n, err)
 	}
-	if d.y, err = c.start(ctx, x); err != nil {
+	if d.y, err = c.initialPoints(ctx, x); err != nil {
 		return err
 	}
 	d.repulsion = &exactRepulsion{}
 	if c.Method == Field {
-		d.repulsion = &cheaperRepulsion{}
+		d.repulsion = &adaptiveRepulsion{}
 	}
 	if err := d.run(ctx, c); err != nil {
 		return err
@@ -163,9 +163,9 @@ func (c TSNE) place(ctx context.Context, x *matrix.Dense, out *Map) error {
 	return nil
 }
 
-// start returns the map before the first step.
-func (c TSNE) start(ctx context.Context, x *matrix.Dense) (points, error) {
-	pca, err := components(ctx, x, 2)
+// initialPoints returns the map before the first step.
+func (c TSNE) initialPoints(ctx context.Context, x *matrix.Dense) (points, error) {
+	pca, err := computePCA(ctx, x, 2)
 	if err != nil {
 		return nil, fmt.Errorf("the start of a map of %d rows: %w", x.Rows, err)
 	}
@@ -189,26 +189,26 @@ func (c TSNE) start(ctx context.Context, x *matrix.Dense) (points, error) {
 
 // descent is the state of the minimisation.
 type descent struct {
-	affinities      *affinities
-	repulsion       repulsion
-	y               points
-	attr, rep       points
-	velocity, gains points
+	affinities            *affinities
+	repulsion             repulsion
+	y                     points
+	attraction, repelling points
+	velocity, gains       points
 }
 
 // gradient writes dKL/dy into d.attr, with the affinities multiplied by
 // exaggeration, and returns Z. Its only error is that of ctx.
 func (d *descent) gradient(ctx context.Context, exaggeration float64) (float64, error) {
-	if d.attr == nil {
-		d.attr, d.rep = make(points, len(d.y)), make(points, len(d.y))
+	if d.attraction == nil {
+		d.attraction, d.repelling = make(points, len(d.y)), make(points, len(d.y))
 	}
-	z, err := d.repulsion.repel(ctx, d.y, d.rep)
+	z, err := d.repulsion.repel(ctx, d.y, d.repelling)
 	if err != nil {
 		return 0, err
 	}
-	d.affinities.attract(d.y, d.attr)
-	for i := range d.attr {
-		d.attr[i] = 4 * (exaggeration*d.attr[i] - d.rep[i]/z)
+	d.affinities.attract(d.y, d.attraction)
+	for i := range d.attraction {
+		d.attraction[i] = 4 * (exaggeration*d.attraction[i] - d.repelling[i]/z)
 	}
 	return z, nil
 }
@@ -220,7 +220,7 @@ func (d *descent) run(ctx context.Context, c TSNE) error {
 	}
 	for it := range c.Iterations {
 		exaggeration, momentum := 1.0, 0.8
-		if it < c.Early {
+		if it < c.EarlyIterations {
 			exaggeration, momentum = c.Exaggeration, 0.5
 		}
 		z, err := d.gradient(ctx, exaggeration)
@@ -242,7 +242,7 @@ func (d *descent) run(ctx context.Context, c TSNE) error {
 // it keeps its direction and shrinks when it turns.
 func (d *descent) step(rate, momentum float64) {
 	var mean [2]float64
-	for i, g := range d.attr {
+	for i, g := range d.attraction {
 		if (g > 0) == (d.velocity[i] > 0) {
 			d.gains[i] = max(d.gains[i]*0.8, 0.01)
 		} else {

@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// blobs returns n rows around k centres.
-func blobs(n, d, k int, seed uint64) *matrix.Dense {
+// drawBlobs returns n rows around k centres.
+func drawBlobs(n, d, k int, seed uint64) *matrix.Dense {
 	r := rand.New(rand.NewPCG(seed, 1))
 	centres := matrix.New(k, d)
 	for i := range centres.Data {
@@ -101,10 +101,10 @@ func TestBandwidthDegenerate(t *testing.T) {
 }
 
 func TestNearestIsExact(t *testing.T) {
-	x := blobs(333, 7, 5, 1)
+	x := drawBlobs(333, 7, 5, 1)
 	copy(x.Row(17), x.Row(4)) // a duplicate
 	const k = 12
-	nb, err := nearest(context.Background(), x, k)
+	nb, err := findNeighbours(context.Background(), x, k)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestNearestIsExact(t *testing.T) {
 			}
 		}
 	}
-	if nb.dist[4*k+find(nb.index[4*k:5*k], 17)] != 0 {
+	if nb.dist[4*k+indexOf(nb.index[4*k:5*k], 17)] != 0 {
 		t.Error("duplicates are not at distance 0")
 	}
 }
@@ -151,11 +151,11 @@ func TestNearestAmongNearDuplicates(t *testing.T) {
 			x.Row(i)[j] = float32(2*(i%2)-1) + float32(rng.IntN(9)-4)/(1<<16)
 		}
 	}
-	nb, err := nearest(context.Background(), x, k)
+	nb, err := findNeighbours(context.Background(), x, k)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, _ := centred(x)
+	c, _ := centreColumns(x)
 	for i := range n {
 		square := make([]float64, n)
 		var order []int32
@@ -179,7 +179,7 @@ func TestNearestAmongNearDuplicates(t *testing.T) {
 	}
 }
 
-func find(s []int32, v int32) int {
+func indexOf(s []int32, v int32) int {
 	for i, w := range s {
 		if w == v {
 			return i
@@ -189,12 +189,12 @@ func find(s []int32, v int32) int {
 }
 
 func TestAffinitiesAreSymmetricAndSumToOne(t *testing.T) {
-	x := blobs(150, 5, 3, 2)
-	nb, err := nearest(context.Background(), x, 20)
+	x := drawBlobs(150, 5, 3, 2)
+	nb, err := findNeighbours(context.Background(), x, 20)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := affinitiesOf(t.Context(), nb, 150, 6)
+	a, err := computeAffinities(t.Context(), nb, 150, 6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,13 +252,13 @@ func klByDefinition(a *affinities, y points) float64 {
 }
 
 func TestGradientByFiniteDifferences(t *testing.T) {
-	x := blobs(40, 5, 3, 4)
-	nb, err := nearest(context.Background(), x, 39)
+	x := drawBlobs(40, 5, 3, 4)
+	nb, err := findNeighbours(context.Background(), x, 39)
 	if err != nil {
 		t.Fatal(err)
 	}
 	y := randomPoints(40, 1.5, 5)
-	a, err := affinitiesOf(t.Context(), nb, 40, 8)
+	a, err := computeAffinities(t.Context(), nb, 40, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,8 +280,8 @@ func TestGradientByFiniteDifferences(t *testing.T) {
 		y[i] = keep
 		// The affinities are float32 and sum to 1 within 1e-6, so the
 		// derivative is only that exact.
-		if want := (up - down) / (2 * h); math.Abs(d.attr[i]-want) > 1e-6 {
-			t.Fatalf("gradient[%d] = %g, finite difference %g", i, d.attr[i], want)
+		if want := (up - down) / (2 * h); math.Abs(d.attraction[i]-want) > 1e-6 {
+			t.Fatalf("gradient[%d] = %g, finite difference %g", i, d.attraction[i], want)
 		}
 	}
 }
@@ -319,7 +319,7 @@ func TestFieldMatchesPairs(t *testing.T) {
 
 func TestRunParts(t *testing.T) {
 	for _, m := range []Method{Exact, Field} {
-		x := blobs(600, 20, 4, 7)
+		x := drawBlobs(600, 20, 4, 7)
 		mp, err := TSNE{Method: m, Iterations: 400, Perplexity: 20}.Run(context.Background(), x)
 		if err != nil {
 			t.Fatal(err)
@@ -354,7 +354,7 @@ func TestRunParts(t *testing.T) {
 }
 
 func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
-	x := blobs(700, 12, 5, 8)
+	x := drawBlobs(700, 12, 5, 8)
 	run := func(procs int, m Method, seed uint64) *Map {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 		mp, err := TSNE{Method: m, Iterations: 30, Seed: seed}.Run(context.Background(), x)
@@ -397,7 +397,7 @@ func TestFieldSameBits(t *testing.T) {
 }
 
 func TestDivergingMapIsAnError(t *testing.T) {
-	_, err := TSNE{LearningRate: 1e300, Iterations: 50}.Run(context.Background(), blobs(30, 3, 2, 1))
+	_, err := TSNE{LearningRate: 1e300, Iterations: 50}.Run(context.Background(), drawBlobs(30, 3, 2, 1))
 	if err == nil || !strings.Contains(err.Error(), "diverged") {
 		t.Errorf("error %v", err)
 	}
@@ -409,17 +409,17 @@ func TestDegenerateMaps(t *testing.T) {
 	for i := range equal.Data {
 		equal.Data[i] = 7
 	}
-	dup := blobs(60, 4, 2, 9)
+	dup := drawBlobs(60, 4, 2, 9)
 	for i := range 30 {
 		copy(dup.Row(2*i), dup.Row(0))
 	}
-	huge := blobs(40, 4, 2, 10)
+	huge := drawBlobs(40, 4, 2, 10)
 	for i := range huge.Data {
 		huge.Data[i] *= 1e30
 	}
 	for name, x := range map[string]*matrix.Dense{
-		"one row": matrix.New(1, 3), "two rows": blobs(2, 3, 1, 1), "three rows": blobs(3, 3, 1, 1),
-		"all equal": equal, "half equal": dup, "huge values": huge, "one column": blobs(50, 1, 2, 3),
+		"one row": matrix.New(1, 3), "two rows": drawBlobs(2, 3, 1, 1), "three rows": drawBlobs(3, 3, 1, 1),
+		"all equal": equal, "half equal": dup, "huge values": huge, "one column": drawBlobs(50, 1, 2, 3),
 	} {
 		for _, m := range []Method{Exact, Field} {
 			mp, err := TSNE{Method: m, Iterations: 120}.Run(ctx, x)
@@ -437,7 +437,7 @@ func TestDegenerateMaps(t *testing.T) {
 			}
 		}
 	}
-	nan := blobs(5, 2, 1, 1)
+	nan := drawBlobs(5, 2, 1, 1)
 	nan.Row(3)[1] = float32(math.NaN())
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
@@ -450,12 +450,12 @@ func TestDegenerateMaps(t *testing.T) {
 		{nan, TSNE{}, ctx, "row 3"},
 		{matrix.New(0, 3), TSNE{}, ctx, "no rows"},
 		{matrix.New(3, 0), TSNE{}, ctx, "0 columns"},
-		{blobs(20, 2, 1, 1), TSNE{Perplexity: 20}, ctx, "perplexity 20 with 20 rows"},
-		{blobs(20, 2, 1, 1), TSNE{Perplexity: math.NaN()}, ctx, "perplexity NaN"},
-		{blobs(20, 2, 1, 1), TSNE{Perplexity: 0.5}, ctx, "perplexity 0.5"},
-		{blobs(20, 2, 1, 1), TSNE{Iterations: -1}, ctx, "-1 iterations"},
-		{blobs(20, 2, 1, 1), TSNE{Method: 9}, ctx, "method 9"},
-		{blobs(20, 2, 1, 1), TSNE{}, cancelled, "canceled"},
+		{drawBlobs(20, 2, 1, 1), TSNE{Perplexity: 20}, ctx, "perplexity 20 with 20 rows"},
+		{drawBlobs(20, 2, 1, 1), TSNE{Perplexity: math.NaN()}, ctx, "perplexity NaN"},
+		{drawBlobs(20, 2, 1, 1), TSNE{Perplexity: 0.5}, ctx, "perplexity 0.5"},
+		{drawBlobs(20, 2, 1, 1), TSNE{Iterations: -1}, ctx, "-1 iterations"},
+		{drawBlobs(20, 2, 1, 1), TSNE{Method: 9}, ctx, "method 9"},
+		{drawBlobs(20, 2, 1, 1), TSNE{}, cancelled, "canceled"},
 	} {
 		if _, err := c.cfg.Run(c.ctx, c.x); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want one with %q", err, c.want)

@@ -9,7 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// Candidates are the items that a search found. The numbers must be finite (rank.Finite), and By a known distance.
+// Candidates are the items that a search found. The numbers must be finite (rank.CheckFinite), and By a known distance.
 // The methods only read, so they may run at the same time. They panic if Query and the rows of X differ in length.
 type Candidates struct {
 	Query []float32
@@ -31,7 +31,7 @@ func (c *Candidates) distancesFrom(x []float32) []float64 {
 	if len(out) == 0 {
 		return out
 	}
-	far := rank.Between(matrix.FromSlice(1, len(x), x), c.X, c.By)
+	far := rank.DistanceFunc(matrix.FromSlice(1, len(x), x), c.X, c.By)
 	for j := range out {
 		out[j] = far(0, j)
 	}

@@ -48,7 +48,7 @@ func forEachCase(t *testing.T, check func(t *testing.T, c *Candidates)) {
 
 // apart returns the distance of two rows by the definition in package rank.
 func (c *Candidates) apart(x, y []float32) float64 {
-	return rank.Between(matrix.FromSlice(1, len(x), x), matrix.FromSlice(1, len(y), y), c.By)(0, 0)
+	return rank.DistanceFunc(matrix.FromSlice(1, len(x), x), matrix.FromSlice(1, len(y), y), c.By)(0, 0)
 }
 
 // checkNear fails if values differ by more than tolerance, relative to the largest.

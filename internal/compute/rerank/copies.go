@@ -31,7 +31,7 @@ func (c *Candidates) NearCopies(ctx context.Context, within float64, most int) (
 	for i := range leader {
 		leader[i] = alone
 	}
-	between := rank.Between(c.X, c.X, c.By)
+	between := rank.DistanceFunc(c.X, c.X, c.By)
 	leaders := 0
 	for i := range leader {
 		if leader[i] != alone || most > 0 && leaders == most {

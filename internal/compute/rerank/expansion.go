@@ -35,9 +35,9 @@ func (c *Candidates) AlphaQE(n int, alpha float64) []float64 {
 		return c.distancesFrom(c.Query)
 	}
 	q, first := matrix.FromSlice(1, len(c.Query), c.Query), c.X.RowRange(0, n)
-	far := rank.Between(q, first, rank.Cosine)
+	far := rank.DistanceFunc(q, first, rank.Cosine)
 	if c.By == rank.Cosine {
-		q, first = rank.Normalized(q), rank.Normalized(first)
+		q, first = rank.NormalizeRows(q), rank.NormalizeRows(first)
 	}
 	sum, total := make([]float64, len(c.Query)), 1.0
 	for k, v := range q.Row(0) {

@@ -82,7 +82,7 @@ func TestAlphaQE(t *testing.T) {
 
 // For rows of length 1 all distances give one order, and without expansion the order is that of the search.
 func TestAlphaQEOrder(t *testing.T) {
-	x := rank.Normalized(draw("normal", 80, rank.Cosine).X)
+	x := rank.NormalizeRows(draw("normal", 80, rank.Cosine).X)
 	var want []int
 	for _, by := range distances {
 		c := found(x, by)

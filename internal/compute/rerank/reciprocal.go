@@ -91,13 +91,13 @@ func (c *Candidates) neighbourhoods(ctx context.Context, k int) (*neighbourhoods
 	for i := 1; i < n; i++ {
 		copy(x.Row(i), c.X.Row(i-1))
 	}
-	near, err := rank.Nearest(ctx, x, nil, k, rank.Options{Distance: c.By})
+	near, err := rank.Nearest(ctx, x, nil, k, rank.RankOptions{Distance: c.By})
 	if err != nil {
 		return nil, err
 	}
 	g := &neighbourhoods{n: n, by: c.By, nearest: make([][]int32, n), product: matrix.New(n, n),
 		shifted: shiftRows(x, c.By),
-		between: rank.Between(x, x, c.By)}
+		between: rank.DistanceFunc(x, x, c.By)}
 	for i := range g.nearest {
 		g.nearest[i] = slices.Concat([]int32{int32(i)}, near.Row[i*k:(i+1)*k])
 	}
@@ -111,7 +111,7 @@ func (c *Candidates) neighbourhoods(ctx context.Context, k int) (*neighbourhoods
 	relativeDistances(g.first)
 	left := g.shifted.x
 	if c.By == rank.Dot {
-		left = rank.Normalized(x) // d does not change if a row of s is multiplied by a number
+		left = rank.NormalizeRows(x) // d does not change if a row of s is multiplied by a number
 	}
 	return g, matrix.GemmContext(ctx, false, true, 1, left, g.shifted.x, 0, g.product)
 }

@@ -58,13 +58,13 @@ func ParseAddress(text, scheme, port string, known ...string) (*Address, error) 
 			return nil, fmt.Errorf("%s has no option %q: want %s", scheme, name, strings.Join(known, ", "))
 		}
 	}
-	tls, err := a.Choice("tls", "false", "true")
+	tls, err := a.ChoiceOption("tls", "false", "true")
 	a.TLS = tls == "true"
 	return a, err
 }
 
-// Choice returns an option that has one of several values; the default is the first.
-func (a *Address) Choice(name string, values ...string) (string, error) {
+// ChoiceOption returns an option that has one of several values; the default is the first.
+func (a *Address) ChoiceOption(name string, values ...string) (string, error) {
 	v := strings.ToLower(a.options.Get(name))
 	if v == "" {
 		return values[0], nil
@@ -75,8 +75,8 @@ func (a *Address) Choice(name string, values ...string) (string, error) {
 	return v, nil
 }
 
-// Number returns an option that is a number from low to high; the default is usual.
-func (a *Address) Number(name string, usual, low, high int) (int, error) {
+// NumberOption returns an option that is a number from low to high; the default is usual.
+func (a *Address) NumberOption(name string, usual, low, high int) (int, error) {
 	v := a.options.Get(name)
 	if v == "" {
 		return usual, nil

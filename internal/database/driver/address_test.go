@@ -11,21 +11,21 @@ func TestParseAddress(t *testing.T) {
 	if err != nil || !slices.Equal(a.Hosts, []string{"a:1", "[::1]:2", "b:80"}) || a.Key != "s@cret" || !a.TLS {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	if v, err := a.Choice("level", "one", "all"); v != "all" || err != nil {
+	if v, err := a.ChoiceOption("level", "one", "all"); v != "all" || err != nil {
 		t.Error(v, err)
 	}
-	if v, err := a.Choice("other", "one", "all"); v != "one" || err != nil {
+	if v, err := a.ChoiceOption("other", "one", "all"); v != "one" || err != nil {
 		t.Error(v, err)
 	}
-	if _, err := a.Choice("level", "one"); err == nil {
+	if _, err := a.ChoiceOption("level", "one"); err == nil {
 		t.Error("a level that is none")
 	}
-	if n, err := a.Number("n", 1, 1, 5); n != 3 || err != nil {
+	if n, err := a.NumberOption("n", 1, 1, 5); n != 3 || err != nil {
 		t.Error(n, err)
 	}
 	// Bounds are among the numbers.
 	for bounds, fits := range map[[2]int]bool{{1, 2}: false, {4, 9}: false, {3, 9}: true, {1, 3}: true} {
-		if _, err := a.Number("n", 1, bounds[0], bounds[1]); (err == nil) != fits {
+		if _, err := a.NumberOption("n", 1, bounds[0], bounds[1]); (err == nil) != fits {
 			t.Errorf("3 of %d: %v", bounds, err)
 		}
 	}

@@ -12,19 +12,19 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// space is the namespace of the UUIDs.
-var space = uuid.MustParse("6f4f9be5-3d6f-5ac9-8cf1-5c1d3f0b7e21")
+// namespace is the namespace of the UUIDs.
+var namespace = uuid.MustParse("6f4f9be5-3d6f-5ac9-8cf1-5c1d3f0b7e21")
 
 // UUID returns the version 5 UUID of an id.
-func UUID(id string) string { return uuid.NewSHA1(space, []byte(id)).String() }
+func UUID(id string) string { return uuid.NewSHA1(namespace, []byte(id)).String() }
 
-// longest is the longest name of a column that is used directly; a longer one is replaced by its digest.
-const longest = 100
+// maxDirectName is the longest name of a column that is used directly; a longer one is replaced by its digest.
+const maxDirectName = 100
 
-// Property returns the name of the property for a column's values of a kind: t_, n_ or b_ for
+// PropertyName returns the name of the property for a column's values of a kind: t_, n_ or b_ for
 // texts, numbers and truth values, then the column's name, with an underscore and two digits for
 // each byte that is not an ASCII letter or digit.
-func Property(kind store.Kind, column string) string {
+func PropertyName(kind store.Kind, column string) string {
 	var b strings.Builder
 	b.WriteString(string(kind)[:1] + "_")
 	for _, c := range []byte(column) {
@@ -34,7 +34,7 @@ func Property(kind store.Kind, column string) string {
 			b.WriteString("_" + hex.EncodeToString([]byte{c}))
 		}
 	}
-	if b.Len() > longest {
+	if b.Len() > maxDirectName {
 		sum := sha256.Sum256([]byte(column))
 		return string(kind)[:1] + "__" + hex.EncodeToString(sum[:])
 	}

@@ -9,24 +9,24 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// fake is a server of PostgreSQL's protocol. It keeps nothing: a test says what it answers
+// fakeServer is a server of PostgreSQL's protocol. It keeps nothing: a test says what it answers
 // to a statement, and asks which statements came, with their arguments written into them.
-type fake struct {
+type fakeServer struct {
 	url string
 
-	mu      sync.Mutex
-	answers []answer
-	came    []string // statements, and what was copied
-	params  []map[string]string
+	mu       sync.Mutex
+	answers  []answer
+	received []string // statements, and what was copied
+	params   []map[string]string
 }
 
 // answer is what a statement that has a text in it is answered.
 type answer struct {
-	has    string
-	types  []uint32 // of the columns
-	rows   [][]string
-	tag    string
-	failed pgproto3.ErrorResponse // if it has a Code
+	contains string
+	types    []uint32 // of the columns
+	rows     [][]string
+	tag      string
+	failed   pgproto3.ErrorResponse // if it has a Code
 }
 
 // Types of columns.
@@ -35,14 +35,14 @@ const (
 )
 
 // newFake starts a server, which ends with the test.
-func newFake(t *testing.T, answers ...answer) *fake {
+func newFake(t *testing.T, answers ...answer) *fakeServer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	f := &fake{answers: answers, url: "postgres://kindred:s3cret@" + l.Addr().String() +
+	f := &fakeServer{answers: answers, url: "postgres://kindred:s3cret@" + l.Addr().String() +
 		"/shop?sslmode=disable&default_query_exec_mode=simple_protocol&pool_max_conns=1"}
 	go func() {
 		for {
@@ -56,23 +56,23 @@ func newFake(t *testing.T, answers ...answer) *fake {
 	return f
 }
 
-// say sets what is answered from now on, and forgets what came.
-func (f *fake) say(answers ...answer) {
+// setAnswers sets what is answered from now on, and forgets what came.
+func (f *fakeServer) setAnswers(answers ...answer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.answers, f.came = answers, nil
+	f.answers, f.received = answers, nil
 }
 
-// since returns what came since it was called last.
-func (f *fake) since() string {
+// newRequests returns what came since it was called last.
+func (f *fakeServer) newRequests() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := strings.Join(f.came, "\n")
-	f.came = nil
+	out := strings.Join(f.received, "\n")
+	f.received = nil
 	return out
 }
 
-func (f *fake) serve(conn net.Conn) {
+func (f *fakeServer) serve(conn net.Conn) {
 	defer conn.Close()
 	b := pgproto3.NewBackend(conn, conn)
 	m, err := b.ReceiveStartupMessage()
@@ -124,7 +124,7 @@ func (f *fake) serve(conn net.Conn) {
 			}
 			copying = false
 			f.mu.Lock()
-			f.came = append(f.came, copied)
+			f.received = append(f.received, copied)
 			f.mu.Unlock()
 			b.Send(&pgproto3.CommandComplete{CommandTag: []byte("COPY 1")})
 		default:
@@ -134,12 +134,12 @@ func (f *fake) serve(conn net.Conn) {
 }
 
 // answer notes a statement, and says what it is answered.
-func (f *fake) answer(statement string) answer {
+func (f *fakeServer) answer(statement string) answer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.came = append(f.came, plain(statement))
+	f.received = append(f.received, plain(statement))
 	for _, a := range f.answers {
-		if strings.Contains(statement, a.has) {
+		if strings.Contains(statement, a.contains) {
 			return a
 		}
 	}

@@ -7,18 +7,18 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// where collects the arguments of a statement while its text is written, so that no
+// sqlBuilder collects the arguments of a statement while its text is written, so that no
 // value or name from outside becomes part of the text.
-type where struct{ args []any }
+type sqlBuilder struct{ args []any }
 
-// arg returns the placeholder of a value.
-func (w *where) arg(v any) string {
+// addArg returns the placeholder of a value.
+func (w *sqlBuilder) addArg(v any) string {
 	w.args = append(w.args, v)
 	return fmt.Sprintf("$%d", len(w.args))
 }
 
 // condition writes a filter as SQL; "true" of "".
-func (w *where) condition(text string) (string, error) {
+func (w *sqlBuilder) condition(text string) (string, error) {
 	f, err := store.ParseFilter(text)
 	if f == nil || err != nil {
 		return "true", err
@@ -26,7 +26,7 @@ func (w *where) condition(text string) (string, error) {
 	return w.expr(f.Expr()), nil
 }
 
-func (w *where) expr(e store.Expr) string {
+func (w *sqlBuilder) expr(e store.Expr) string {
 	joined := func(parts []store.Expr, by string) string {
 		texts := make([]string, len(parts))
 		for i, p := range parts {
@@ -40,23 +40,23 @@ func (w *where) expr(e store.Expr) string {
 	case store.Or:
 		return joined(e, " OR ")
 	case store.Not:
-		return "(NOT " + w.expr(e.Of) + ")"
+		return "(NOT " + w.expr(e.Expr) + ")"
 	case *store.Condition:
-		return w.test(e)
+		return w.comparison(e)
 	}
 	return "false"
 }
 
-// types are how PostgreSQL calls the kinds of values.
-var types = map[store.Kind]string{store.Text: "text", store.Number: "float8", store.Bool: "bool"}
+// sqlTypes are how PostgreSQL calls the kinds of values.
+var sqlTypes = map[store.Kind]string{store.Text: "text", store.Number: "float8", store.Bool: "bool"}
 
-// test writes one comparison, which is never NULL: what is missing compares to
+// comparison writes one comparison, which is never NULL: what is missing compares to
 // nothing.
-func (w *where) test(t *store.Condition) string {
+func (w *sqlBuilder) comparison(t *store.Condition) string {
 	if t.Column == "id" || t.Column == "path" {
-		return w.compare(t.AsText(), fmt.Sprintf(`NULLIF(%s, '') COLLATE "C"`, t.Column), store.Text)
+		return w.compareTo(t.ForTexts(), fmt.Sprintf(`NULLIF(%s, '') COLLATE "C"`, t.Column), store.Text)
 	}
-	value := "columns -> " + w.arg(t.Column)
+	value := "columns -> " + w.addArg(t.Column)
 	switch t.Op {
 	case store.Missing:
 		return "((" + value + ") IS NULL)"
@@ -66,28 +66,28 @@ func (w *where) test(t *store.Condition) string {
 		return "COALESCE((" + value + ") = 'true'::jsonb, false)"
 	}
 	kind := store.KindOf(t.Values[0])
-	if kind != store.Text && t.FitsText() {
-		return "(" + w.typed(t, value, kind) + " OR " + w.typed(t.AsText(), value, store.Text) + ")"
+	if kind != store.Text && t.MatchesTexts() {
+		return "(" + w.typedComparison(t, value, kind) + " OR " + w.typedComparison(t.ForTexts(), value, store.Text) + ")"
 	}
-	return w.typed(t, value, kind)
+	return w.typedComparison(t, value, kind)
 }
 
-// typed writes a comparison that is false for values of another kind than the given one.
-func (w *where) typed(t *store.Condition, value string, kind store.Kind) string {
+// typedComparison writes a comparison that is false for values of another kind than the given one.
+func (w *sqlBuilder) typedComparison(t *store.Condition, value string, kind store.Kind) string {
 	typ := map[store.Kind]string{store.Text: "string", store.Number: "number", store.Bool: "boolean"}[kind]
 	of := map[store.Kind]string{store.Text: `((%s) #>> '{}') COLLATE "C"`,
 		store.Number: "((%s) #>> '{}')::float8",
 		store.Bool:   "((%s) #>> '{}')::bool"}[kind]
 	// CASE keeps a text from being read as a number.
 	return fmt.Sprintf("CASE WHEN jsonb_typeof(%s) = '%s' THEN %s ELSE false END", value, typ,
-		w.compare(t, fmt.Sprintf(of, value), kind))
+		w.compareTo(t, fmt.Sprintf(of, value), kind))
 }
 
-// compare writes the comparison of an expression of a kind with the test's values.
-func (w *where) compare(t *store.Condition, of string, kind store.Kind) string {
+// compareTo writes the comparison of an expression of a kind with the test's values.
+func (w *sqlBuilder) compareTo(t *store.Condition, of string, kind store.Kind) string {
 	values := make([]string, len(t.Values))
 	for i, v := range t.Values {
-		values[i] = w.arg(v) + "::" + types[kind]
+		values[i] = w.addArg(v) + "::" + sqlTypes[kind]
 	}
 	list := strings.Join(values, ", ")
 	switch t.Op {

@@ -7,7 +7,7 @@ import (
 
 // A filter becomes SQL that holds nothing of its names and values.
 func TestCondition(t *testing.T) {
-	var w where
+	var w sqlBuilder
 	sql, err := w.condition("not (price < 2.5 or `a'b` != 'x\"y') and path is missing and sold")
 	want := `((NOT (CASE WHEN jsonb_typeof(columns -> $1) = 'number' THEN ` +
 		`COALESCE(((columns -> $1) #>> '{}')::float8 < $2::float8, false) ELSE false END OR ` +
@@ -27,7 +27,7 @@ func TestCondition(t *testing.T) {
 
 // A number is compared with numbers, and as it is written with texts, such as classes.
 func TestConditionOfLiterals(t *testing.T) {
-	var w where
+	var w sqlBuilder
 	sql, err := w.condition("label in (1, 2.10) and id = 7")
 	want := `((CASE WHEN jsonb_typeof(columns -> $1) = 'number' THEN ` +
 		`COALESCE(((columns -> $1) #>> '{}')::float8 IN ($2::float8, $3::float8), false) ELSE false END OR ` +

@@ -43,12 +43,12 @@ type Store struct {
 	dim      int
 	distance string
 	kind     string // of the column of vectors: vector or halfvec
-	copies   bool   // new items go in by COPY
+	usesCopy bool   // new items go in by COPY
 }
 
-// near returns what pgvector calls a distance: its operator, and the name of its class for
+// distanceOperator returns what pgvector calls a distance: its operator, and the name of its class for
 // HNSW between the type's and _ops.
-func near(distance string) (operator, ops string) {
+func distanceOperator(distance string) (operator, ops string) {
 	switch distance {
 	case "cosine":
 		return "<=>", "cosine"
@@ -65,11 +65,11 @@ const (
 	maxHalfDim = 4000 // of a graph of halfvec
 )
 
-// checked fills in the defaults and refuses what pgvector cannot hold.
-func checked(name string, cfg *store.Config) error {
+// checkConfig fills in the defaults and refuses what pgvector cannot hold.
+func checkConfig(name string, cfg *store.Config) error {
 	most := maxDim
 	switch {
-	case cfg.HNSW && cfg.Half:
+	case cfg.HNSW && cfg.Float16:
 		most = maxHalfDim
 	case cfg.HNSW:
 		most = maxHNSW
@@ -77,8 +77,8 @@ func checked(name string, cfg *store.Config) error {
 	return cfg.Check(name, most)
 }
 
-// noCopy is the option of a URL that has items written without COPY.
-const noCopy = "kindred_copy"
+// noCopyOption is the option of a URL that has items written without COPY.
+const noCopyOption = "kindred_copy"
 
 func connect(ctx context.Context, url, name string) (*Store, error) {
 	cfg, err := pgxpool.ParseConfig(url)
@@ -86,8 +86,8 @@ func connect(ctx context.Context, url, name string) (*Store, error) {
 		return nil, err
 	}
 	params := cfg.ConnConfig.RuntimeParams
-	copies := params[noCopy] != "off"
-	delete(params, noCopy)
+	copies := params[noCopyOption] != "off"
+	delete(params, noCopyOption)
 	// A filter is looked at after a graph found what is near: it goes on until enough of
 	// that passes. In strict order it would leave out what it finds late; Search sorts. The
 	// setting is one of the extension's, which may not be loaded yet.
@@ -105,15 +105,15 @@ func connect(ctx context.Context, url, name string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{pool: pool, name: name, table: pgx.Identifier{"kindred_" + name}.Sanitize(), copies: copies}, nil
+	return &Store{pool: pool, name: name, table: pgx.Identifier{"kindred_" + name}.Sanitize(), usesCopy: copies}, nil
 }
 
 // Create makes an empty store in the database at a URL. It is an error if the store exists.
 func Create(ctx context.Context, url, name string, cfg store.Config) (*Store, error) {
-	if err := checked(name, &cfg); err != nil {
+	if err := checkConfig(name, &cfg); err != nil {
 		return nil, err
 	}
-	return connected(ctx, url, name, func(s *Store) error { return s.create(ctx, cfg) })
+	return withConnection(ctx, url, name, func(s *Store) error { return s.create(ctx, cfg) })
 }
 
 // Open opens a store in the database at a URL.
@@ -121,30 +121,30 @@ func Open(ctx context.Context, url, name string) (*Store, error) {
 	if err := store.CheckName(name); err != nil {
 		return nil, err
 	}
-	return connected(ctx, url, name, func(s *Store) error { return s.open(ctx) })
+	return withConnection(ctx, url, name, func(s *Store) error { return s.open(ctx) })
 }
 
 // Ensure opens a store, or makes it if it does not exist. A store with another length of vector
 // or another distance is an error.
 func Ensure(ctx context.Context, url, name string, cfg store.Config) (*Store, error) {
-	if err := checked(name, &cfg); err != nil {
+	if err := checkConfig(name, &cfg); err != nil {
 		return nil, err
 	}
-	return connected(ctx, url, name, func(s *Store) error {
+	return withConnection(ctx, url, name, func(s *Store) error {
 		err := s.open(ctx)
 		var db *pgconn.PgError
 		if errors.Is(err, pgx.ErrNoRows) || errors.As(err, &db) && db.Code == "42P01" { // undefined_table: all stores
 			return s.create(ctx, cfg)
 		}
 		if err == nil {
-			err = cfg.Fits(name, s.dim, s.distance)
+			err = cfg.CheckExisting(name, s.dim, s.distance)
 		}
 		return err
 	})
 }
 
-// connected connects, and closes the connections if what f does fails.
-func connected(ctx context.Context, url, name string, f func(*Store) error) (*Store, error) {
+// withConnection connects, and closes the connections if what f does fails.
+func withConnection(ctx context.Context, url, name string, f func(*Store) error) (*Store, error) {
 	s, err := connect(ctx, url, name)
 	if err != nil {
 		return nil, err
@@ -158,10 +158,10 @@ func connected(ctx context.Context, url, name string, f func(*Store) error) (*St
 
 func (s *Store) create(ctx context.Context, cfg store.Config) error {
 	s.dim, s.distance, s.kind = cfg.Dim, cfg.Distance, "vector"
-	if cfg.Half {
+	if cfg.Float16 {
 		s.kind = "halfvec"
 	}
-	_, ops := near(cfg.Distance)
+	_, ops := distanceOperator(cfg.Distance)
 	statements := []string{
 		"CREATE EXTENSION IF NOT EXISTS vector",
 		"CREATE TABLE IF NOT EXISTS kindred_stores (name text PRIMARY KEY, dim int NOT NULL, distance text NOT NULL, " +
@@ -172,7 +172,7 @@ func (s *Store) create(ctx context.Context, cfg store.Config) error {
 	if cfg.HNSW {
 		statements = append(statements, fmt.Sprintf(
 			"CREATE INDEX ON %s USING hnsw (embedding %s_%s_ops) WITH (m = %d, ef_construction = %d)", s.table, s.kind,
-			ops, cfg.Links, cfg.Build))
+			ops, cfg.MaxNeighbours, cfg.BuildCandidates))
 	}
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		for _, text := range statements {
@@ -211,7 +211,7 @@ func (s *Store) Close() error {
 func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	in := store.Info{Dim: s.dim, Distance: s.distance}
 	if s.kind == "halfvec" {
-		in.Loss = store.HalfLoss
+		in.Loss = store.Float16Loss
 	}
 	var columns map[string]store.Kind
 	err := s.pool.QueryRow(ctx,
@@ -220,11 +220,11 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	for _, name := range slices.Sorted(maps.Keys(columns)) {
 		in.Columns = append(in.Columns, store.Column{Name: name, Kind: columns[name]})
 	}
-	return in, failure(err)
+	return in, storeError(err)
 }
 
-// literal writes a vector as pgvector reads it, to the same bits.
-func literal(v []float32) string {
+// formatVector writes a vector as pgvector reads it, to the same bits.
+func formatVector(v []float32) string {
 	b := []byte{'['}
 	for i, x := range v {
 		if i > 0 {
@@ -235,8 +235,8 @@ func literal(v []float32) string {
 	return string(append(b, ']'))
 }
 
-// vectorOf reads what literal writes.
-func vectorOf(text string) ([]float32, error) {
+// parseVector reads what literal writes.
+func parseVector(text string) ([]float32, error) {
 	var out []float32
 	for part := range strings.SplitSeq(strings.Trim(text, "[]"), ",") {
 		f, err := strconv.ParseFloat(part, 32)
@@ -251,8 +251,8 @@ func vectorOf(text string) ([]float32, error) {
 // itemColumns are what item reads.
 const itemColumns = "id, path, columns, embedding::text"
 
-// item reads a row of itemColumns and, if distance is not nil, one column more.
-func item(rows pgx.Row, vector bool, distance *float64) (store.Item, error) {
+// scanItem reads a row of itemColumns and, if distance is not nil, one column more.
+func scanItem(rows pgx.Row, vector bool, distance *float64) (store.Item, error) {
 	var it store.Item
 	var columns []byte
 	var text string
@@ -273,7 +273,7 @@ func item(rows pgx.Row, vector bool, distance *float64) (store.Item, error) {
 		return it, nil
 	}
 	var err error
-	it.Vector, err = vectorOf(text)
+	it.Vector, err = parseVector(text)
 	return it, err
 }
 
@@ -282,50 +282,50 @@ func (s *Store) Search(ctx context.Context, q store.Query) ([]store.Hit, error) 
 	if len(q.Vector) != s.dim {
 		return nil, &store.DimensionError{Have: len(q.Vector), Want: s.dim}
 	}
-	operator, _ := near(s.distance)
-	w := &where{}
-	v := w.arg(literal(q.Vector)) + "::" + s.kind
+	operator, _ := distanceOperator(s.distance)
+	w := &sqlBuilder{}
+	v := w.addArg(formatVector(q.Vector)) + "::" + s.kind
 	condition, err := w.condition(q.Filter)
 	if err != nil {
 		return nil, err
 	}
-	if len(q.Except) > 0 {
-		condition += " AND NOT (id = ANY(" + w.arg(q.Except) + "))"
+	if len(q.ExcludeIDs) > 0 {
+		condition += " AND NOT (id = ANY(" + w.addArg(q.ExcludeIDs) + "))"
 	}
 	// The inner query is the one that an index can answer; the outer one orders equal
 	// distances.
 	text := fmt.Sprintf("SELECT * FROM (SELECT %s, embedding %s %s AS distance FROM %s WHERE %s "+
 		"ORDER BY embedding %s %s LIMIT %s) nearest ORDER BY distance, id", itemColumns, operator, v, s.table,
 		condition, operator, v,
-		w.arg(q.K))
+		w.addArg(q.K))
 	rows, err := s.pool.Query(ctx, text, w.args...)
 	if err != nil {
-		return nil, failure(err)
+		return nil, storeError(err)
 	}
 	defer rows.Close()
 	hits := []store.Hit{}
 	for rows.Next() {
 		var h store.Hit
-		if h.Item, err = item(rows, q.Vectors, &h.Distance); err != nil {
+		if h.Item, err = scanItem(rows, q.Vectors, &h.Distance); err != nil {
 			return nil, err
 		}
 		hits = append(hits, h)
 	}
-	return hits, failure(rows.Err())
+	return hits, storeError(rows.Err())
 }
 
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, id string) (store.Item, error) {
-	it, err := item(s.pool.QueryRow(ctx, "SELECT "+itemColumns+" FROM "+s.table+" WHERE id = $1", id), true, nil)
+	it, err := scanItem(s.pool.QueryRow(ctx, "SELECT "+itemColumns+" FROM "+s.table+" WHERE id = $1", id), true, nil)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = &store.NotFoundError{ID: id}
 	}
-	return it, failure(err)
+	return it, storeError(err)
 }
 
 // Put implements store.Store.
 func (s *Store) Put(ctx context.Context, items []store.Item, mode store.Mode) error {
-	rows := new(arrays)
+	rows := new(itemArrays)
 	columns := map[string]store.Kind{}
 	for i := range items {
 		it := &items[i]
@@ -333,7 +333,7 @@ func (s *Store) Put(ctx context.Context, items []store.Item, mode store.Mode) er
 			return err
 		}
 		if s.kind == "halfvec" {
-			if err := it.CheckHalf(); err != nil {
+			if err := it.CheckFloat16(); err != nil {
 				return err
 			}
 		}
@@ -345,17 +345,17 @@ func (s *Store) Put(ctx context.Context, items []store.Item, mode store.Mode) er
 			text = []byte("{}")
 		}
 		rows.ids, rows.paths = append(rows.ids, it.ID), append(rows.paths, it.Path)
-		rows.columns, rows.vectors = append(rows.columns, string(text)), append(rows.vectors, literal(it.Vector))
+		rows.columns, rows.vectors = append(rows.columns, string(text)), append(rows.vectors, formatVector(it.Vector))
 		for name, v := range it.Columns {
 			columns[name] = store.KindOf(v)
 		}
 	}
 	put := func(copies bool) error {
-		return failure(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		return storeError(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			return s.put(ctx, tx, rows, columns, mode, copies)
 		}))
 	}
-	err := put(s.copies)
+	err := put(s.usesCopy)
 	var exists *store.ExistsError
 	if mode == store.Replace && errors.As(err, &exists) { // somebody else wrote it meanwhile, or it is there twice
 		err = put(false)
@@ -363,11 +363,11 @@ func (s *Store) Put(ctx context.Context, items []store.Item, mode store.Mode) er
 	return err
 }
 
-// arrays are items, column by column.
-type arrays struct{ ids, paths, columns, vectors []string }
+// itemArrays are items, column by column.
+type itemArrays struct{ ids, paths, columns, vectors []string }
 
-// text is the rows as COPY reads them.
-func (a *arrays) text() string {
+// copyText is the rows as COPY reads them.
+func (a *itemArrays) copyText() string {
 	var b strings.Builder
 	escape := strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\t", `\t`, "\r", `\r`)
 	for i := range a.ids {
@@ -381,7 +381,7 @@ func (a *arrays) text() string {
 
 // put writes all rows: by COPY if that is wanted and none of the ids is there, else by one
 // statement, which takes them as four arrays.
-func (s *Store) put(ctx context.Context, tx pgx.Tx, rows *arrays, columns map[string]store.Kind,
+func (s *Store) put(ctx context.Context, tx pgx.Tx, rows *itemArrays, columns map[string]store.Kind,
 	mode store.Mode, copies bool) error {
 	var id string
 	err := tx.QueryRow(ctx, "SELECT id FROM "+s.table+" WHERE id = ANY($1) ORDER BY 1 LIMIT 1", rows.ids).Scan(&id)
@@ -392,7 +392,7 @@ func (s *Store) put(ctx context.Context, tx pgx.Tx, rows *arrays, columns map[st
 	case !fresh && mode == store.Insert:
 		return &store.ExistsError{ID: id}
 	case fresh && copies:
-		_, err = tx.Conn().PgConn().CopyFrom(ctx, strings.NewReader(rows.text()),
+		_, err = tx.Conn().PgConn().CopyFrom(ctx, strings.NewReader(rows.copyText()),
 			"COPY "+s.table+" (id, path, columns, embedding) FROM STDIN")
 	default:
 		then := ""
@@ -418,8 +418,8 @@ func (s *Store) put(ctx context.Context, tx pgx.Tx, rows *arrays, columns map[st
 	return err
 }
 
-// failure is an error of the database as the contract has it.
-func failure(err error) error {
+// storeError is an error of the database as the contract has it.
+func storeError(err error) error {
 	var db *pgconn.PgError
 	var net net.Error
 	var connect *pgconn.ConnectError
@@ -461,33 +461,33 @@ func (s *Store) Delete(ctx context.Context, ids []string) (n int, err error) {
 		_, err = tx.Exec(ctx, "UPDATE kindred_stores SET version = version + 1 WHERE name = $1", s.name)
 		return err
 	})
-	return n, failure(err)
+	return n, storeError(err)
 }
 
 // List implements store.Store.
 func (s *Store) List(ctx context.Context, p store.Page) ([]store.Item, error) {
-	w := &where{}
-	after := w.arg(p.After)
+	w := &sqlBuilder{}
+	after := w.addArg(p.After)
 	condition, err := w.condition(p.Filter)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := s.pool.Query(ctx, fmt.Sprintf("SELECT %s FROM %s WHERE id > %s AND %s ORDER BY id LIMIT %s",
 		itemColumns,
-		s.table, after, condition, w.arg(p.Limit)), w.args...)
+		s.table, after, condition, w.addArg(p.Limit)), w.args...)
 	if err != nil {
-		return nil, failure(err)
+		return nil, storeError(err)
 	}
 	defer rows.Close()
 	var out []store.Item
 	for rows.Next() {
-		it, err := item(rows, p.Vectors, nil)
+		it, err := scanItem(rows, p.Vectors, nil)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, it)
 	}
-	return out, failure(rows.Err())
+	return out, storeError(rows.Err())
 }
 
 // All implements store.Store.
@@ -495,18 +495,18 @@ func (s *Store) All(ctx context.Context) iter.Seq2[store.Item, error] {
 	return func(yield func(store.Item, error) bool) {
 		rows, err := s.pool.Query(ctx, "SELECT "+itemColumns+" FROM "+s.table)
 		if err != nil {
-			yield(store.Item{}, failure(err))
+			yield(store.Item{}, storeError(err))
 			return
 		}
 		defer rows.Close()
 		for rows.Next() {
-			it, err := item(rows, true, nil)
+			it, err := scanItem(rows, true, nil)
 			if !yield(it, err) || err != nil {
 				return
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(store.Item{}, failure(err))
+			yield(store.Item{}, storeError(err))
 		}
 	}
 }

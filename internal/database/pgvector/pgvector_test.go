@@ -47,18 +47,18 @@ func TestStore(t *testing.T) {
 	}
 	again.Close()
 	alone()
-	half(t, url)
+	checkFloat16Loss(t, url)
 	for _, cfg := range []index.Config{{}, {Distance: rank.Cosine}, {Distance: rank.Dot}} {
 		alone()
-		same(t, url, cfg)
+		compareWithIndex(t, url, cfg)
 	}
 }
 
-// half holds a table of float16 with a graph to what it says it loses.
-func half(t *testing.T, url string) {
+// checkFloat16Loss holds a table of float16 with a graph to what it says it loses.
+func checkFloat16Loss(t *testing.T, url string) {
 	t.Helper()
 	ctx := t.Context()
-	s, err := Create(ctx, url, "half", store.Config{Dim: 3, Half: true, HNSW: true, Links: 8, Build: 40})
+	s, err := Create(ctx, url, "half", store.Config{Dim: 3, Float16: true, HNSW: true, MaxNeighbours: 8, BuildCandidates: 40})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,8 +88,8 @@ func half(t *testing.T, url string) {
 	}
 }
 
-// same compares a table with a folder.
-func same(t *testing.T, url string, cfg index.Config) {
+// compareWithIndex compares a table with a folder.
+func compareWithIndex(t *testing.T, url string, cfg index.Config) {
 	t.Helper()
 	cfg.Dim = 16
 	x, err := index.Create(filepath.Join(t.TempDir(), "index"), cfg)
@@ -123,7 +123,7 @@ func TestNames(t *testing.T) {
 
 // TestFilterText: values and names from outside are arguments, never text.
 func TestFilterText(t *testing.T) {
-	w := &where{}
+	w := &sqlBuilder{}
 	text, err := w.condition("`x'; drop table y --` = \"'; drop table z\" and id != \"'\"")
 	if err != nil {
 		t.Fatal(err)
@@ -135,11 +135,11 @@ func TestFilterText(t *testing.T) {
 
 func TestLiterals(t *testing.T) {
 	v := []float32{0, -1.5, 1e-30, 3.4028235e38, 0.1}
-	back, err := vectorOf(literal(v))
+	back, err := parseVector(formatVector(v))
 	if err != nil || !slices.Equal(back, v) {
 		t.Errorf("%v came back as %v, %v", v, back, err)
 	}
-	if _, err := vectorOf("[x]"); err == nil {
+	if _, err := parseVector("[x]"); err == nil {
 		t.Error("a vector of letters")
 	}
 }

@@ -16,32 +16,32 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// there is the answer to an Open of a store of vectors of 2 numbers.
-func there(distance, kind string) answer {
-	return answer{has: "SELECT dim, distance", types: []uint32{int8, text, text},
+// openAnswer is the answer to an Open of a store of vectors of 2 numbers.
+func openAnswer(distance, kind string) answer {
+	return answer{contains: "SELECT dim, distance", types: []uint32{int8, text, text},
 		rows: [][]string{{"2", distance, kind}}}
 }
 
-// wrong is an error of the database.
-func wrong(has, code string) answer {
-	return answer{has: has, failed: pgproto3.ErrorResponse{Code: code, Message: "no " + code}}
+// errorAnswer is an error of the database.
+func errorAnswer(has, code string) answer {
+	return answer{contains: has, failed: pgproto3.ErrorResponse{Code: code, Message: "no " + code}}
 }
 
 // open opens the store photos, and forgets what came.
-func open(t *testing.T, distance, kind string) (*fake, *Store) {
+func open(t *testing.T, distance, kind string) (*fakeServer, *Store) {
 	t.Helper()
-	f := newFake(t, there(distance, kind))
+	f := newFake(t, openAnswer(distance, kind))
 	s, err := Open(t.Context(), f.url, "photos")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	if came := f.since(); !strings.HasSuffix(came, "SELECT dim, distance, (SELECT split_part(format_type(atttypid, "+
+	if came := f.newRequests(); !strings.HasSuffix(came, "SELECT dim, distance, (SELECT split_part(format_type(atttypid, "+
 		`atttypmod), '(', 1) FROM pg_attribute WHERE attrelid = to_regclass('"kindred_photos"') AND attname = `+
 		"'embedding') FROM kindred_stores WHERE name = 'photos'") {
 		t.Error(came)
 	}
-	f.say()
+	f.setAnswers()
 	return f, s
 }
 
@@ -54,11 +54,11 @@ func TestCreate(t *testing.T) {
 		typ, index, insert string
 	}{
 		{store.Config{Dim: 2, Network: "o'clock"}, "vector(2)", "", "'photos', '2', 'euclidean', 'o''clock'"},
-		{store.Config{Dim: 3, Half: true, HNSW: true, Links: 8, Build: 40}, "halfvec(3)",
+		{store.Config{Dim: 3, Float16: true, HNSW: true, MaxNeighbours: 8, BuildCandidates: 40}, "halfvec(3)",
 			"(embedding halfvec_l2_ops) WITH (m = 8, ef_construction = 40)", "'photos', '3', 'euclidean', ''"},
-		{store.Config{Dim: 4, HNSW: true, Links: 9, Build: 50, Distance: "cosine"}, "vector(4)",
+		{store.Config{Dim: 4, HNSW: true, MaxNeighbours: 9, BuildCandidates: 50, Distance: "cosine"}, "vector(4)",
 			"(embedding vector_cosine_ops) WITH (m = 9, ef_construction = 50)", "'photos', '4', 'cosine', ''"},
-		{store.Config{Dim: 5, HNSW: true, Links: 9, Build: 50, Distance: "dot"}, "vector(5)",
+		{store.Config{Dim: 5, HNSW: true, MaxNeighbours: 9, BuildCandidates: 50, Distance: "dot"}, "vector(5)",
 			"(embedding vector_ip_ops)", "'photos', '5', 'dot', ''"},
 	} {
 		f := newFake(t)
@@ -67,7 +67,7 @@ func TestCreate(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Close()
-		came := strings.Split(f.since(), "\n")
+		came := strings.Split(f.newRequests(), "\n")
 		if came[2] != "begin" || came[len(came)-1] != "commit" || !slices.Contains(came, fmt.Sprintf(table, c.typ)) ||
 			!slices.Contains(came, "CREATE EXTENSION IF NOT EXISTS vector") {
 			t.Errorf("%+v: %q", c.cfg, came)
@@ -81,16 +81,16 @@ func TestCreate(t *testing.T) {
 			t.Error(line)
 		}
 	}
-	f := newFake(t, wrong("CREATE TABLE \"kindred", "42P07"))
+	f := newFake(t, errorAnswer("CREATE TABLE \"kindred", "42P07"))
 	if _, err := Create(t.Context(), f.url, "photos", store.Config{Dim: 2}); err == nil ||
-		!strings.Contains(err.Error(), "making the store photos") || !strings.HasSuffix(f.since(), "rollback") {
+		!strings.Contains(err.Error(), "making the store photos") || !strings.HasSuffix(f.newRequests(), "rollback") {
 		t.Error(err)
 	}
 }
 
 // A session looks on in a graph until enough passes a filter, unless the address says how.
 func TestSession(t *testing.T) {
-	f := newFake(t, there("dot", "vector"))
+	f := newFake(t, openAnswer("dot", "vector"))
 	for options, want := range map[string]string{
 		"": "SET hnsw.iterative_scan = relaxed_order\nSET hnsw.max_scan_tuples = 2147483647\nSELECT dim",
 		"&kindred_copy=off&hnsw.iterative_scan=off": "SELECT dim",
@@ -100,10 +100,10 @@ func TestSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Close()
-		if s.copies != (options == "") {
-			t.Errorf("%q: COPY is %v", options, s.copies)
+		if s.usesCopy != (options == "") {
+			t.Errorf("%q: COPY is %v", options, s.usesCopy)
 		}
-		if came := f.since(); !strings.HasPrefix(came, want) {
+		if came := f.newRequests(); !strings.HasPrefix(came, want) {
 			t.Errorf("%q: %s", options, came)
 		}
 	}
@@ -112,7 +112,7 @@ func TestSession(t *testing.T) {
 			t.Errorf("a session of %v", p)
 		}
 	}
-	f.say(wrong("max_scan_tuples", "42704"))
+	f.setAnswers(errorAnswer("max_scan_tuples", "42704"))
 	if s, err := Open(t.Context(), f.url, "photos"); err == nil {
 		s.Close()
 		t.Error("a session was begun whose settings were refused")
@@ -122,15 +122,15 @@ func TestSession(t *testing.T) {
 // What is not there is made by Ensure alone; what is there has to fit.
 func TestEnsure(t *testing.T) {
 	cfg := store.Config{Dim: 2, Distance: "cosine"}
-	none := answer{has: "SELECT dim", types: []uint32{int8, text, text}}
+	none := answer{contains: "SELECT dim", types: []uint32{int8, text, text}}
 	for _, c := range []struct {
 		answer answer
 		made   bool
 		err    string // "": it is open
 	}{
-		{there("cosine", "vector"), false, ""}, {none, true, ""}, {wrong("SELECT dim", "42P01"), true, ""},
-		{wrong("SELECT dim", "42501"), false, "no 42501"},
-		{there("dot", "vector"), false, "has vectors of 2 numbers by dot"},
+		{openAnswer("cosine", "vector"), false, ""}, {none, true, ""}, {errorAnswer("SELECT dim", "42P01"), true, ""},
+		{errorAnswer("SELECT dim", "42501"), false, "no 42501"},
+		{openAnswer("dot", "vector"), false, "has vectors of 2 numbers by dot"},
 	} {
 		f := newFake(t, c.answer)
 		s, err := Ensure(t.Context(), f.url, "photos", cfg)
@@ -140,7 +140,7 @@ func TestEnsure(t *testing.T) {
 		if err == nil {
 			s.Close()
 		}
-		if made := strings.Contains(f.since(), "CREATE TABLE"); made != c.made {
+		if made := strings.Contains(f.newRequests(), "CREATE TABLE"); made != c.made {
 			t.Errorf("%+v: made: %v", c.answer, made)
 		}
 	}
@@ -163,8 +163,8 @@ func TestPut(t *testing.T) {
 	ctx := t.Context()
 	items := []store.Item{{ID: `a\1`, Path: "p\tq", Vector: []float32{1, -2.5},
 		Columns: map[string]any{"n": 1.5, "s": "x\ny"}}, {ID: "b", Vector: []float32{0, 1e-9}}}
-	look := answer{has: "SELECT id", types: []uint32{text}}
-	taken := answer{has: "SELECT id", types: []uint32{text}, rows: [][]string{{"b"}}}
+	look := answer{contains: "SELECT id", types: []uint32{text}}
+	taken := answer{contains: "SELECT id", types: []uint32{text}, rows: [][]string{{"b"}}}
 	find := `SELECT id FROM "kindred_photos" WHERE id = ANY('{"a\\1",b}') ORDER BY 1 LIMIT 1`
 	tell := `UPDATE kindred_stores SET version = version + 1, columns = '{"n":"number","s":"text"}'::jsonb || columns ` +
 		"WHERE name = 'photos'"
@@ -188,14 +188,14 @@ func TestPut(t *testing.T) {
 		{"some are there", taken, store.Replace, true, []string{insert, update, tell, "commit"}, "COPY", ""},
 		{"none may be there", taken, store.Insert, true, []string{find, "rollback"}, "kindred_stores", "b"},
 	} {
-		f.say(c.answer)
-		s.copies = c.copies
+		f.setAnswers(c.answer)
+		s.usesCopy = c.copies
 		err := s.Put(ctx, items, c.mode)
 		var exists *store.ExistsError
 		if (err == nil) != (c.exists == "") || err != nil && (!errors.As(err, &exists) || exists.ID != c.exists) {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		came := f.since()
+		came := f.newRequests()
 		rest := came
 		for _, want := range c.want {
 			_, after, ok := strings.Cut(rest, want)
@@ -209,23 +209,23 @@ func TestPut(t *testing.T) {
 		}
 	}
 	// Somebody else writes the same id between the look and the COPY.
-	s.copies = true
-	f.say(look, answer{has: "COPY", failed: pgproto3.ErrorResponse{Code: "23505", TableName: "kindred_photos",
+	s.usesCopy = true
+	f.setAnswers(look, answer{contains: "COPY", failed: pgproto3.ErrorResponse{Code: "23505", TableName: "kindred_photos",
 		Detail: "Key (id)=(b) already exists."}})
-	if err := s.Put(ctx, items, store.Replace); err != nil || !strings.Contains(f.since(), "ON CONFLICT") {
+	if err := s.Put(ctx, items, store.Replace); err != nil || !strings.Contains(f.newRequests(), "ON CONFLICT") {
 		t.Error(err)
 	}
 	var exists *store.ExistsError
 	if err := s.Put(ctx, items, store.Insert); !errors.As(err, &exists) || exists.ID != "b" ||
-		strings.Contains(f.since(), "INSERT") {
+		strings.Contains(f.newRequests(), "INSERT") {
 		t.Error(err)
 	}
-	f.say(look, wrong("UPDATE kindred_stores", "42501"))
-	if err := s.Put(ctx, items, store.Insert); err == nil || !strings.HasSuffix(f.since(), "rollback") {
+	f.setAnswers(look, errorAnswer("UPDATE kindred_stores", "42501"))
+	if err := s.Put(ctx, items, store.Insert); err == nil || !strings.HasSuffix(f.newRequests(), "rollback") {
 		t.Error(err)
 	}
-	f.say(wrong("SELECT id", "42501"))
-	if err := s.Put(ctx, items, store.Insert); err == nil || strings.Contains(f.since(), "COPY") {
+	f.setAnswers(errorAnswer("SELECT id", "42501"))
+	if err := s.Put(ctx, items, store.Insert); err == nil || strings.Contains(f.newRequests(), "COPY") {
 		t.Error(err)
 	}
 }
@@ -235,21 +235,21 @@ func TestPut(t *testing.T) {
 func TestHalf(t *testing.T) {
 	for _, kind := range []string{"vector", "halfvec"} {
 		f, s := open(t, "dot", kind)
-		f.say(answer{has: "SELECT id", types: []uint32{text}}, answer{has: "SELECT network",
+		f.setAnswers(answer{contains: "SELECT id", types: []uint32{text}}, answer{contains: "SELECT network",
 			types: []uint32{text, jsonb, int8, int8}, rows: [][]string{{"tiny", `{"b":"bool","a":"text"}`, "7", "3"}}})
 		err := s.Put(t.Context(), []store.Item{{ID: "x", Vector: []float32{1, 1e5}}}, store.Insert)
 		var item *store.ItemError
 		if errors.As(err, &item) != (kind == "halfvec") || kind == "vector" && err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
-		f.since()
+		f.newRequests()
 		in, err := s.Info(t.Context())
 		if err != nil || in.Items != 3 || in.Version != 7 || in.Network != "tiny" || in.Dim != 2 ||
-			in.Distance != "dot" || (in.Loss == store.HalfLoss) != (kind == "halfvec") ||
+			in.Distance != "dot" || (in.Loss == store.Float16Loss) != (kind == "halfvec") ||
 			!slices.Equal(in.Columns, []store.Column{{Name: "a", Kind: store.Text}, {Name: "b", Kind: store.Bool}}) {
 			t.Errorf("%+v, %v", in, err)
 		}
-		if came := f.since(); came != `SELECT network, columns, version, (SELECT count(*) FROM "kindred_photos") `+
+		if came := f.newRequests(); came != `SELECT network, columns, version, (SELECT count(*) FROM "kindred_photos") `+
 			"FROM kindred_stores WHERE name = 'photos'" {
 			t.Error(came)
 		}
@@ -260,30 +260,30 @@ func TestHalf(t *testing.T) {
 func TestReading(t *testing.T) {
 	f, s := open(t, "cosine", "vector")
 	ctx := t.Context()
-	list := answer{has: "embedding::text", types: []uint32{text, text, jsonb, text},
+	list := answer{contains: "embedding::text", types: []uint32{text, text, jsonb, text},
 		rows: [][]string{{"a", "p", `{"n":1}`, "[1,2]"}, {"b", "", "{}", "[3,4]"}}}
-	found := answer{has: "nearest", types: []uint32{text, text, jsonb, text, float8},
+	found := answer{contains: "nearest", types: []uint32{text, text, jsonb, text, float8},
 		rows: [][]string{{"b", "", "{}", "[3,4]", "0.25"}, {"a", "", "{}", "[1,2]", "1.5"}}}
-	f.say(found, list)
-	hits, err := s.Search(ctx, store.Query{Vector: []float32{1, 2}, K: 7, Filter: "n < 2", Except: []string{"x'y"}})
+	f.setAnswers(found, list)
+	hits, err := s.Search(ctx, store.Query{Vector: []float32{1, 2}, K: 7, Filter: "n < 2", ExcludeIDs: []string{"x'y"}})
 	if err != nil || len(hits) != 2 || hits[0].ID != "b" || hits[0].Distance != 0.25 || hits[0].Vector != nil {
 		t.Errorf("%+v, %v", hits, err)
 	}
-	if came, want := f.since(), "SELECT * FROM (SELECT id, path, columns, embedding::text, embedding <=> "+
+	if came, want := f.newRequests(), "SELECT * FROM (SELECT id, path, columns, embedding::text, embedding <=> "+
 		`'[1,2]'::vector AS distance FROM "kindred_photos" WHERE CASE WHEN jsonb_typeof(columns -> 'n') = 'number' `+
 		"THEN COALESCE(((columns -> 'n') #>> '{}')::float8 < '2'::float8, false) ELSE false END AND NOT (id = "+
 		`ANY('{x''y}')) ORDER BY embedding <=> '[1,2]'::vector LIMIT '7') nearest ORDER BY distance, id`; came != want {
 		t.Errorf("asked %s\nwant  %s", came, want)
 	}
 	hits, err = s.Search(ctx, store.Query{Vector: []float32{1, 2}, K: 2, Vectors: true})
-	if err != nil || !slices.Equal(hits[1].Vector, []float32{1, 2}) || strings.Contains(f.since(), "NOT (id") {
+	if err != nil || !slices.Equal(hits[1].Vector, []float32{1, 2}) || strings.Contains(f.newRequests(), "NOT (id") {
 		t.Errorf("%+v, %v", hits, err)
 	}
 	page, err := s.List(ctx, store.Page{After: "a'", Limit: 5, Filter: "sold"})
 	if err != nil || len(page) != 2 || page[0].Path != "p" || page[0].Vector != nil || page[0].Columns["n"] != 1.0 {
 		t.Errorf("%+v, %v", page, err)
 	}
-	if came, want := f.since(), `SELECT id, path, columns, embedding::text FROM "kindred_photos" WHERE id > `+
+	if came, want := f.newRequests(), `SELECT id, path, columns, embedding::text FROM "kindred_photos" WHERE id > `+
 		"'a''' AND COALESCE((columns -> 'sold') = 'true'::jsonb, false) ORDER BY id LIMIT '5'"; came != want {
 		t.Errorf("asked %s\nwant  %s", came, want)
 	}
@@ -302,11 +302,11 @@ func TestReading(t *testing.T) {
 	if n != 2 {
 		t.Errorf("%d of 2 items", n)
 	}
-	f.say(answer{has: "DELETE", tag: "DELETE 3"})
+	f.setAnswers(answer{contains: "DELETE", tag: "DELETE 3"})
 	if n, err := s.Delete(ctx, []string{"a", "b"}); n != 3 || err != nil {
 		t.Errorf("%d removed, %v", n, err)
 	}
-	if came := f.since(); came != "begin\n"+`DELETE FROM "kindred_photos" WHERE id = ANY('{a,b}')`+
+	if came := f.newRequests(); came != "begin\n"+`DELETE FROM "kindred_photos" WHERE id = ANY('{a,b}')`+
 		"\nUPDATE kindred_stores SET version = version + 1 WHERE name = 'photos'\ncommit" {
 		t.Error(came)
 	}
@@ -316,10 +316,10 @@ func TestReading(t *testing.T) {
 func TestRefused(t *testing.T) {
 	f, s := open(t, "cosine", "vector")
 	ctx := t.Context()
-	damaged := answer{has: "embedding::text", types: []uint32{text, text, jsonb, text},
+	damaged := answer{contains: "embedding::text", types: []uint32{text, text, jsonb, text},
 		rows: [][]string{{"a", "p", `{"n":1}`, "[1,2]"}, {"b", "", "{", "[3,4]"}, {"c", "p", `{"n":1}`, "[1,2]"}}}
-	for _, a := range []answer{wrong("SELECT", "57P01"), damaged} {
-		f.say(a)
+	for _, a := range []answer{errorAnswer("SELECT", "57P01"), damaged} {
+		f.setAnswers(a)
 		calls := map[string]func() error{
 			"List": func() error { _, err := s.List(ctx, store.Page{Limit: 1, Vectors: true}); return err },
 			"Search": func() error {
@@ -345,12 +345,12 @@ func TestRefused(t *testing.T) {
 			}
 		}
 	}
-	f.say(answer{has: "SELECT id", types: []uint32{text, text, jsonb, text}})
+	f.setAnswers(answer{contains: "SELECT id", types: []uint32{text, text, jsonb, text}})
 	var missing *store.NotFoundError
 	if _, err := s.Get(ctx, "a"); !errors.As(err, &missing) || missing.ID != "a" {
 		t.Error(err)
 	}
-	f.say(wrong("DELETE", "25006"))
+	f.setAnswers(errorAnswer("DELETE", "25006"))
 	if n, err := s.Delete(ctx, []string{"a"}); n != 0 || !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("%d, %v", n, err)
 	}
@@ -360,31 +360,31 @@ func TestRefused(t *testing.T) {
 func TestFailure(t *testing.T) {
 	var gone *store.UnavailableError
 	for _, code := range []string{"08006", "40001", "57P03", "53300"} {
-		if err := failure(fmt.Errorf("x: %w", &pgconn.PgError{Code: code})); !errors.As(err, &gone) {
+		if err := storeError(fmt.Errorf("x: %w", &pgconn.PgError{Code: code})); !errors.As(err, &gone) {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
 	for _, err := range []error{io.EOF, io.ErrUnexpectedEOF, &net.OpError{Op: "read", Err: errors.New("reset")},
 		&pgconn.ConnectError{}} {
-		if !errors.As(failure(err), &gone) {
-			t.Errorf("%T: %v", err, failure(err))
+		if !errors.As(storeError(err), &gone) {
+			t.Errorf("%T: %v", err, storeError(err))
 		}
 	}
 	for _, err := range []error{nil, context.Canceled, context.DeadlineExceeded, errors.New("other"),
 		&pgconn.PgError{Code: "42601"}, &pgconn.PgError{Code: "5"}, &pgconn.PgError{Code: "57014"},
 		&pgconn.PgError{Code: "23505"}} {
-		if got := failure(err); got != err {
+		if got := storeError(err); got != err {
 			t.Errorf("%v is told as %v", err, got)
 		}
 	}
-	if err := failure(&pgconn.PgError{Code: "53100"}); !errors.Is(err, store.ErrFull) {
+	if err := storeError(&pgconn.PgError{Code: "53100"}); !errors.Is(err, store.ErrFull) {
 		t.Error(err)
 	}
-	if err := failure(&pgconn.PgError{Code: "25006"}); !errors.Is(err, store.ErrReadOnly) {
+	if err := storeError(&pgconn.PgError{Code: "25006"}); !errors.Is(err, store.ErrReadOnly) {
 		t.Error(err)
 	}
 	var exists *store.ExistsError
-	err := failure(&pgconn.PgError{Code: "23505", TableName: "t", Detail: "Key (id)=(a) b) already exists."})
+	err := storeError(&pgconn.PgError{Code: "23505", TableName: "t", Detail: "Key (id)=(a) b) already exists."})
 	if !errors.As(err, &exists) || exists.ID != "a) b" {
 		t.Error(err)
 	}
@@ -395,12 +395,12 @@ func TestLongest(t *testing.T) {
 	for _, c := range []struct {
 		cfg  store.Config
 		most int
-	}{{store.Config{}, 16000}, {store.Config{Half: true}, 16000}, {store.Config{HNSW: true}, 2000},
-		{store.Config{HNSW: true, Half: true}, 4000}} {
+	}{{store.Config{}, 16000}, {store.Config{Float16: true}, 16000}, {store.Config{HNSW: true}, 2000},
+		{store.Config{HNSW: true, Float16: true}, 4000}} {
 		for more, fits := range map[int]bool{0: true, 1: false} {
 			cfg := c.cfg
 			cfg.Dim = c.most + more
-			if err := checked("a", &cfg); (err == nil) != fits {
+			if err := checkConfig("a", &cfg); (err == nil) != fits {
 				t.Errorf("%+v: %v", cfg, err)
 			}
 		}

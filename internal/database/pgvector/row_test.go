@@ -32,7 +32,7 @@ func TestItemsOfRows(t *testing.T) {
 		{`{"n":1.5,"b":true,"s":"é"}`, map[string]any{"n": 1.5, "b": true, "s": "é"}, false},
 		{`{"s":"\ud800"}`, nil, true}, {"{\"s\":\"\xff\"}", nil, true}, {`{"\udfff":1}`, nil, true}, {`{`, nil, true},
 	} {
-		it, err := item(row{"x", "p", []byte(c.columns), "[1,2.5]"}, true, nil)
+		it, err := scanItem(row{"x", "p", []byte(c.columns), "[1,2.5]"}, true, nil)
 		if (err != nil) != c.wrong {
 			t.Errorf("%s: %+v, %v", c.columns, it, err)
 		}
@@ -42,14 +42,14 @@ func TestItemsOfRows(t *testing.T) {
 		}
 	}
 	distance := 0.0
-	it, err := item(row{"x", "", []byte(`{}`), "no vector", 0.5}, false, &distance)
+	it, err := scanItem(row{"x", "", []byte(`{}`), "no vector", 0.5}, false, &distance)
 	if err != nil || it.Vector != nil || distance != 0.5 {
 		t.Errorf("without a vector: %+v, %v, at %g", it, err, distance)
 	}
-	if it, err := item(row{"x", "", []byte(`{}`), "[1,x]"}, true, nil); err == nil {
+	if it, err := scanItem(row{"x", "", []byte(`{}`), "[1,x]"}, true, nil); err == nil {
 		t.Errorf("a vector that is none: %+v", it)
 	}
-	if _, err := item(row{}, false, nil); err == nil {
+	if _, err := scanItem(row{}, false, nil); err == nil {
 		t.Error("a row that cannot be scanned is an item")
 	}
 }
@@ -58,12 +58,12 @@ func TestItemsOfRows(t *testing.T) {
 func TestVectorsAsText(t *testing.T) {
 	for _, v := range [][]float32{{0}, {1, -2.5, 3e-45},
 		{math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32}, {0.1, 1.0 / 3, 16777217}} {
-		if got, err := vectorOf(literal(v)); err != nil || !slices.Equal(got, v) {
-			t.Errorf("%v is written %s and read as %v, %v", v, literal(v), got, err)
+		if got, err := parseVector(formatVector(v)); err != nil || !slices.Equal(got, v) {
+			t.Errorf("%v is written %s and read as %v, %v", v, formatVector(v), got, err)
 		}
 	}
 	for _, text := range []string{"", "[]", "[1,]", "[1,,2]", "[1;2]", "[1e99]"} {
-		if got, err := vectorOf(text); err == nil {
+		if got, err := parseVector(text); err == nil {
 			t.Errorf("%q is read as %v", text, got)
 		}
 	}

@@ -18,14 +18,14 @@ const (
 	versionKey = "version"
 )
 
-// items is the filter of all that are items, and pass a filter if there is one.
-func items(text string) (*qdrant.Filter, error) {
-	out := &qdrant.Filter{MustNot: []*qdrant.Condition{qdrant.NewHasID(qdrant.NewID(aboutID))}}
+// itemFilter is the filter of all that are items, and pass a filter if there is one.
+func itemFilter(text string) (*qdrant.Filter, error) {
+	out := &qdrant.Filter{MustNot: []*qdrant.Condition{qdrant.NewHasID(qdrant.NewID(descriptionID))}}
 	f, err := store.ParseFilter(text)
 	if f == nil || err != nil {
 		return out, err
 	}
-	c, err := condition(f.Expr())
+	c, err := translate(f.Expr())
 	if err != nil {
 		return nil, &store.FilterError{Filter: text, Reason: err.Error()}
 	}
@@ -45,13 +45,13 @@ func mustNot(of ...*qdrant.Condition) *qdrant.Condition {
 	return qdrant.NewFilterAsCondition(&qdrant.Filter{MustNot: of})
 }
 
-// condition translates an expression.
-func condition(e store.Expr) (*qdrant.Condition, error) {
+// translate translates an expression.
+func translate(e store.Expr) (*qdrant.Condition, error) {
 	list := func(of []store.Expr) ([]*qdrant.Condition, error) {
 		out := make([]*qdrant.Condition, len(of))
 		for i, one := range of {
 			var err error
-			if out[i], err = condition(one); err != nil {
+			if out[i], err = translate(one); err != nil {
 				return nil, err
 			}
 		}
@@ -65,31 +65,31 @@ func condition(e store.Expr) (*qdrant.Condition, error) {
 		of, err := list(e)
 		return should(of...), err
 	case store.Not:
-		of, err := condition(e.Of)
+		of, err := translate(e.Expr)
 		return mustNot(of), err
 	case *store.Condition:
-		return test(e)
+		return translateTest(e)
 	}
 	return nil, fmt.Errorf("a filter of another kind: %T", e)
 }
 
-// keys are where the values of a column are, of each kind.
-func keys(column string, kinds ...store.Kind) []string {
+// payloadKeys are where the values of a column are, of each kind.
+func payloadKeys(column string, kinds ...store.Kind) []string {
 	if column == idKey || column == pathKey {
 		return []string{column}
 	}
 	out := make([]string, len(kinds))
 	for i, k := range kinds {
-		out[i] = driver.Property(k, column)
+		out[i] = driver.PropertyName(k, column)
 	}
 	return out
 }
 
-func test(t *store.Condition) (*qdrant.Condition, error) {
+func translateTest(t *store.Condition) (*qdrant.Condition, error) {
 	switch t.Op {
 	case store.Missing, store.Present:
 		var of []*qdrant.Condition
-		for _, key := range keys(t.Column, store.Text, store.Number, store.Bool) {
+		for _, key := range payloadKeys(t.Column, store.Text, store.Number, store.Bool) {
 			of = append(of, qdrant.NewIsEmpty(key))
 		}
 		if t.Op == store.Missing {
@@ -97,33 +97,33 @@ func test(t *store.Condition) (*qdrant.Condition, error) {
 		}
 		return mustNot(must(of...)), nil
 	case store.True:
-		return qdrant.NewMatchBool(keys(t.Column, store.Bool)[0], true), nil
+		return qdrant.NewMatchBool(payloadKeys(t.Column, store.Bool)[0], true), nil
 	}
 	if t.Column == idKey || t.Column == pathKey {
-		t = t.AsText()
+		t = t.ForTexts()
 	}
 	kind := store.KindOf(t.Values[0])
-	key := keys(t.Column, kind)[0]
+	key := payloadKeys(t.Column, kind)[0]
 	if t.Op != store.Equal && t.Op != store.Unequal && t.Op != store.In && t.Op != store.NotIn {
-		return ordered(key, t)
+		return comparison(key, t)
 	}
-	of := []*qdrant.Condition{equality(key, t.Op, t.Values)}
+	of := []*qdrant.Condition{equalTo(key, t.Op, t.Values)}
 	if kind != store.Text { // a column of texts is compared with the literals
-		of = append(of, equality(keys(t.Column, store.Text)[0], t.Op, t.AsText().Values))
+		of = append(of, equalTo(payloadKeys(t.Column, store.Text)[0], t.Op, t.ForTexts().Values))
 	}
 	return should(of...), nil
 }
 
-// equality is that a column has, or for Unequal and NotIn has another value than, one of several of a kind.
-func equality(key string, op store.Op, values []any) *qdrant.Condition {
+// equalTo is that a column has, or for Unequal and NotIn has another value than, one of several of a kind.
+func equalTo(key string, op store.Op, values []any) *qdrant.Condition {
 	if op == store.Unequal || op == store.NotIn {
-		return mustNot(among(key, values), qdrant.NewIsEmpty(key))
+		return mustNot(anyOf(key, values), qdrant.NewIsEmpty(key))
 	}
-	return among(key, values)
+	return anyOf(key, values)
 }
 
-// ordered is a comparison by the order of numbers.
-func ordered(key string, t *store.Condition) (*qdrant.Condition, error) {
+// comparison is a comparison by the order of numbers.
+func comparison(key string, t *store.Condition) (*qdrant.Condition, error) {
 	x, ok := t.Values[0].(float64)
 	if !ok {
 		return nil, fmt.Errorf("texts are compared by = and != only in Qdrant, not by %s: column %s", t.Op, t.Column)
@@ -142,9 +142,9 @@ func ordered(key string, t *store.Condition) (*qdrant.Condition, error) {
 	return qdrant.NewRange(key, r), nil
 }
 
-// among is that a value is one of several of a kind. Qdrant matches no fractions: an
+// anyOf is that a value is one of several of a kind. Qdrant matches no fractions: an
 // interval of one number does.
-func among(key string, values []any) *qdrant.Condition {
+func anyOf(key string, values []any) *qdrant.Condition {
 	var of []*qdrant.Condition
 	var words []string
 	for _, v := range values {

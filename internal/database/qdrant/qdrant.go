@@ -68,8 +68,8 @@ type Store struct {
 // maxDim is the longest vector that Qdrant takes.
 const maxDim = 65536
 
-// aboutID tells the point that tells of the store, and is no item.
-var aboutID = driver.UUID("")
+// descriptionID tells the point that tells of the store, and is no item.
+var descriptionID = driver.UUID("")
 
 // metrics is what Qdrant calls distances.
 var metrics = map[string]qdrant.Distance{"euclidean": qdrant.Distance_Euclid, "cosine": qdrant.Distance_Cosine,
@@ -87,13 +87,13 @@ func connect(text, name string) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{name: name, collection: "kindred_" + name}
-	if s.level, err = a.Choice("consistency", "quorum", "one", "all"); err != nil {
+	if s.level, err = a.ChoiceOption("consistency", "quorum", "one", "all"); err != nil {
 		return nil, err
 	}
-	if s.replication, err = a.Number("replication", 1, 1, 99); err != nil {
+	if s.replication, err = a.NumberOption("replication", 1, 1, 99); err != nil {
 		return nil, err
 	}
-	if s.ef, err = a.Number("ef", 0, 1, 10_000); err != nil {
+	if s.ef, err = a.NumberOption("ef", 0, 1, 10_000); err != nil {
 		return nil, err
 	}
 	for _, address := range a.Hosts {
@@ -121,12 +121,12 @@ func connect(text, name string) (*Store, error) {
 
 // Create makes an empty store in the cluster at a URL. It is an error if the store exists.
 func Create(ctx context.Context, url, name string, cfg store.Config) (*Store, error) {
-	return opened(url, name, func(s *Store) error { return s.create(ctx, &cfg) })
+	return withConnection(url, name, func(s *Store) error { return s.create(ctx, &cfg) })
 }
 
 // Open opens a store in the cluster at a URL.
 func Open(ctx context.Context, url, name string) (*Store, error) {
-	return opened(url, name, func(s *Store) error { return s.open(ctx) })
+	return withConnection(url, name, func(s *Store) error { return s.open(ctx) })
 }
 
 // Ensure opens a store, or makes it if it does not exist. A store with another length of
@@ -135,9 +135,9 @@ func Ensure(ctx context.Context, url, name string, cfg store.Config) (*Store, er
 	if err := cfg.Check(name, maxDim); err != nil {
 		return nil, err
 	}
-	return opened(url, name, func(s *Store) error {
+	return withConnection(url, name, func(s *Store) error {
 		there := false
-		err := s.try(ctx, func(c *qdrant.Client) (err error) {
+		err := s.tryHosts(ctx, func(c *qdrant.Client) (err error) {
 			there, err = c.CollectionExists(ctx, s.collection)
 			return err
 		})
@@ -148,14 +148,14 @@ func Ensure(ctx context.Context, url, name string, cfg store.Config) (*Store, er
 			err = s.open(ctx)
 		}
 		if err == nil {
-			err = cfg.Fits(name, s.dim, s.distance)
+			err = cfg.CheckExisting(name, s.dim, s.distance)
 		}
 		return err
 	})
 }
 
-// opened connects, and closes the connections if what f does fails.
-func opened(url, name string, f func(*Store) error) (*Store, error) {
+// withConnection connects, and closes the connections if what f does fails.
+func withConnection(url, name string, f func(*Store) error) (*Store, error) {
 	s, err := connect(url, name)
 	if err != nil {
 		return nil, err
@@ -166,8 +166,8 @@ func opened(url, name string, f func(*Store) error) (*Store, error) {
 	return s, nil
 }
 
-// try calls f with one host after the other until one is there.
-func (s *Store) try(ctx context.Context, f func(*qdrant.Client) error) error {
+// tryHosts calls f with one host after the other until one is there.
+func (s *Store) tryHosts(ctx context.Context, f func(*qdrant.Client) error) error {
 	var err error
 	for range s.clients {
 		at := s.current.Load()
@@ -190,8 +190,8 @@ func (s *Store) try(ctx context.Context, f func(*qdrant.Client) error) error {
 	return &store.UnavailableError{Err: err}
 }
 
-// agree is how many of the machines that keep an item have to agree.
-func (s *Store) agree() uint32 {
+// quorum is how many of the machines that keep an item have to agree.
+func (s *Store) quorum() uint32 {
 	switch s.level {
 	case "one":
 		return 1
@@ -201,7 +201,7 @@ func (s *Store) agree() uint32 {
 	return uint32(s.replication/2 + 1)
 }
 
-func (s *Store) reading() *qdrant.ReadConsistency {
+func (s *Store) readConsistency() *qdrant.ReadConsistency {
 	return map[string]*qdrant.ReadConsistency{"one": qdrant.NewReadConsistencyFactor(1),
 		"quorum": qdrant.NewReadConsistencyType(qdrant.ReadConsistencyType_Majority),
 		"all":    qdrant.NewReadConsistencyType(qdrant.ReadConsistencyType_All)}[s.level]
@@ -214,36 +214,38 @@ func (s *Store) create(ctx context.Context, cfg *store.Config) error {
 	params := &qdrant.VectorParams{Size: uint64(cfg.Dim), Distance: metrics[cfg.Distance],
 		HnswConfig: &qdrant.HnswConfigDiff{M: qdrant.PtrOf(uint64(0))}}
 	if cfg.HNSW {
-		params.HnswConfig = &qdrant.HnswConfigDiff{M: qdrant.PtrOf(uint64(cfg.Links)),
-			EfConstruct: qdrant.PtrOf(uint64(cfg.Build))}
+		params.HnswConfig = &qdrant.HnswConfigDiff{M: qdrant.PtrOf(uint64(cfg.MaxNeighbours)),
+			EfConstruct: qdrant.PtrOf(uint64(cfg.BuildCandidates))}
 	}
-	if cfg.Half {
+	if cfg.Float16 {
 		params.Datatype = qdrant.Datatype_Float16.Enum()
 	}
-	err := s.try(ctx, func(c *qdrant.Client) error {
+	err := s.tryHosts(ctx, func(c *qdrant.Client) error {
 		return c.CreateCollection(ctx, &qdrant.CreateCollection{CollectionName: s.collection,
 			VectorsConfig:          qdrant.NewVectorsConfig(params),
 			ReplicationFactor:      qdrant.PtrOf(uint32(s.replication)),
-			WriteConsistencyFactor: qdrant.PtrOf(s.agree())})
+			WriteConsistencyFactor: qdrant.PtrOf(s.quorum())})
 	})
 	if err != nil {
 		return fmt.Errorf("making the store %s: %w", s.name, err)
 	}
 	about := make([]float32, cfg.Dim)
 	about[0] = 1
-	err = s.upsert(ctx, []*qdrant.PointStruct{{Id: qdrant.NewID(aboutID), Vectors: qdrant.NewVectorsDense(about),
-		Payload: map[string]*qdrant.Value{networkKey: qdrant.NewValueString(cfg.Network), versionKey: now()}}})
+	err = s.upsert(ctx, []*qdrant.PointStruct{{Id: qdrant.NewID(descriptionID), Vectors: qdrant.NewVectorsDense(about),
+		Payload: map[string]*qdrant.Value{networkKey: qdrant.NewValueString(cfg.Network), versionKey: currentTime()}}})
 	if err != nil {
 		return err
 	}
 	return s.open(ctx)
 }
 
-func now() *qdrant.Value { return qdrant.NewValueString(strconv.FormatInt(time.Now().UnixNano(), 10)) }
+func currentTime() *qdrant.Value {
+	return qdrant.NewValueString(strconv.FormatInt(time.Now().UnixNano(), 10))
+}
 
 func (s *Store) open(ctx context.Context) error {
 	var in *qdrant.CollectionInfo
-	err := s.try(ctx, func(c *qdrant.Client) (err error) {
+	err := s.tryHosts(ctx, func(c *qdrant.Client) (err error) {
 		in, err = c.GetCollectionInfo(ctx, s.collection)
 		return err
 	})
@@ -277,16 +279,16 @@ func (s *Store) Close() error {
 func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	in := store.Info{Dim: s.dim, Distance: s.distance}
 	if s.half {
-		in.Loss = store.HalfLoss
+		in.Loss = store.Float16Loss
 	}
 	if s.distance == "cosine" {
 		in.Loss = strings.TrimPrefix(in.Loss+"; vectors come back with length 1", "; ")
 	}
-	filter, err := items("")
+	filter, err := itemFilter("")
 	if err != nil {
 		return in, err
 	}
-	err = s.try(ctx, func(c *qdrant.Client) error {
+	err = s.tryHosts(ctx, func(c *qdrant.Client) error {
 		n, err := c.Count(ctx, &qdrant.CountPoints{CollectionName: s.collection, Filter: filter,
 			Exact: qdrant.PtrOf(true)})
 		in.Items = int(n)
@@ -295,7 +297,7 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	if err != nil {
 		return in, err
 	}
-	points, err := s.points(ctx, []string{aboutID}, false)
+	points, err := s.getPoints(ctx, []string{descriptionID}, false)
 	if err != nil || len(points) == 0 {
 		return in, errors.Join(err, errors.New("the store was not made whole: make it again"))
 	}
@@ -306,7 +308,7 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	}
 	for key, v := range about {
 		for _, kind := range []store.Kind{store.Text, store.Number, store.Bool} {
-			if name := v.GetStringValue(); key == driver.Property(kind, name) {
+			if name := v.GetStringValue(); key == driver.PropertyName(kind, name) {
 				in.Columns = append(in.Columns, store.Column{Name: name, Kind: kind})
 			}
 		}
@@ -319,23 +321,23 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	return in, nil
 }
 
-// points are those of the UUIDs that are there.
-func (s *Store) points(ctx context.Context, uuids []string, vectors bool) (out []*qdrant.RetrievedPoint, err error) {
+// getPoints are those of the UUIDs that are there.
+func (s *Store) getPoints(ctx context.Context, uuids []string, vectors bool) (out []*qdrant.RetrievedPoint, err error) {
 	ids := make([]*qdrant.PointId, len(uuids))
 	for i, u := range uuids {
 		ids[i] = qdrant.NewID(u)
 	}
-	err = s.try(ctx, func(c *qdrant.Client) (err error) {
+	err = s.tryHosts(ctx, func(c *qdrant.Client) (err error) {
 		out, err = c.Get(ctx, &qdrant.GetPoints{CollectionName: s.collection, Ids: ids,
 			WithPayload: qdrant.NewWithPayload(true), WithVectors: qdrant.NewWithVectors(vectors),
-			ReadConsistency: s.reading()})
+			ReadConsistency: s.readConsistency()})
 		return err
 	})
 	return out, err
 }
 
-// item is a point as an item.
-func item(payload map[string]*qdrant.Value, vectors *qdrant.VectorsOutput) (store.Item, error) {
+// parseItem is a point as an item.
+func parseItem(payload map[string]*qdrant.Value, vectors *qdrant.VectorsOutput) (store.Item, error) {
 	it := store.Item{ID: payload[idKey].GetStringValue(), Path: payload[pathKey].GetStringValue()}
 	if v := vectors.GetVector(); v != nil {
 		it.Vector = v.GetDense().GetData()
@@ -349,14 +351,14 @@ func item(payload map[string]*qdrant.Value, vectors *qdrant.VectorsOutput) (stor
 
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, id string) (store.Item, error) {
-	points, err := s.points(ctx, []string{driver.UUID(id)}, true)
+	points, err := s.getPoints(ctx, []string{driver.UUID(id)}, true)
 	if err == nil && len(points) == 0 || id == "" {
 		err = errors.Join(err, &store.NotFoundError{ID: id})
 	}
 	if err != nil {
 		return store.Item{}, err
 	}
-	return item(points[0].GetPayload(), points[0].GetVectors())
+	return parseItem(points[0].GetPayload(), points[0].GetVectors())
 }
 
 // Search implements store.Store.
@@ -364,13 +366,13 @@ func (s *Store) Search(ctx context.Context, q store.Query) ([]store.Hit, error) 
 	if len(q.Vector) != s.dim {
 		return nil, &store.DimensionError{Have: len(q.Vector), Want: s.dim}
 	}
-	filter, err := items(q.Filter)
+	filter, err := itemFilter(q.Filter)
 	if err != nil {
 		return nil, err
 	}
-	if len(q.Except) > 0 {
-		ids := make([]*qdrant.PointId, len(q.Except))
-		for i, id := range q.Except {
+	if len(q.ExcludeIDs) > 0 {
+		ids := make([]*qdrant.PointId, len(q.ExcludeIDs))
+		for i, id := range q.ExcludeIDs {
 			ids[i] = qdrant.NewID(driver.UUID(id))
 		}
 		filter.MustNot = append(filter.MustNot, qdrant.NewHasID(ids...))
@@ -380,11 +382,11 @@ func (s *Store) Search(ctx context.Context, q store.Query) ([]store.Hit, error) 
 		params.HnswEf = qdrant.PtrOf(uint64(s.ef))
 	}
 	var found []*qdrant.ScoredPoint
-	err = s.try(ctx, func(c *qdrant.Client) (err error) {
+	err = s.tryHosts(ctx, func(c *qdrant.Client) (err error) {
 		found, err = c.Query(ctx, &qdrant.QueryPoints{CollectionName: s.collection,
 			Query: qdrant.NewQueryDense(q.Vector), Filter: filter, Params: params, Limit: qdrant.PtrOf(uint64(q.K)),
 			WithPayload: qdrant.NewWithPayload(true), WithVectors: qdrant.NewWithVectors(q.Vectors),
-			ReadConsistency: s.reading()})
+			ReadConsistency: s.readConsistency()})
 		return err
 	})
 	if err != nil {
@@ -392,7 +394,7 @@ func (s *Store) Search(ctx context.Context, q store.Query) ([]store.Hit, error) 
 	}
 	hits := make([]store.Hit, len(found))
 	for i, p := range found {
-		if hits[i].Item, err = item(p.GetPayload(), p.GetVectors()); err != nil {
+		if hits[i].Item, err = parseItem(p.GetPayload(), p.GetVectors()); err != nil {
 			return nil, err
 		}
 		hits[i].Distance = float64(p.GetScore())
@@ -409,8 +411,8 @@ func (s *Store) Search(ctx context.Context, q store.Query) ([]store.Hit, error) 
 	return hits, nil
 }
 
-// batch is how many points a request writes or reads at most.
-const batch = 500
+// batchSize is how many points a request writes or reads at most.
+const batchSize = 500
 
 // Put implements store.Store, but for what the package says of transactions. Of items
 // with the same id in a call none is written.
@@ -423,7 +425,7 @@ func (s *Store) Put(ctx context.Context, list []store.Item, mode store.Mode) err
 		it := &list[i]
 		err := it.Check(s.dim)
 		if err == nil && s.half {
-			err = it.CheckHalf()
+			err = it.CheckFloat16()
 		}
 		if err == nil && seen[it.ID] {
 			err = &store.ExistsError{ID: it.ID}
@@ -432,14 +434,14 @@ func (s *Store) Put(ctx context.Context, list []store.Item, mode store.Mode) err
 			return err
 		}
 		seen[it.ID] = true
-		if points[i], err = point(it, columns); err != nil {
+		if points[i], err = newPoint(it, columns); err != nil {
 			return err
 		}
 		uuids[i] = points[i].GetId().GetUuid()
 	}
 	if mode == store.Insert {
-		for part := range slices.Chunk(uuids, batch) {
-			there, err := s.points(ctx, part, false)
+		for part := range slices.Chunk(uuids, batchSize) {
+			there, err := s.getPoints(ctx, part, false)
 			if err != nil {
 				return err
 			}
@@ -448,16 +450,16 @@ func (s *Store) Put(ctx context.Context, list []store.Item, mode store.Mode) err
 			}
 		}
 	}
-	for part := range slices.Chunk(points, batch) {
+	for part := range slices.Chunk(points, batchSize) {
 		if err := s.upsert(ctx, part); err != nil {
 			return err
 		}
 	}
-	return s.tell(ctx, columns)
+	return s.writeDescription(ctx, columns)
 }
 
-// point is an item as a point. It adds the item's columns to those seen.
-func point(it *store.Item, seen map[string]*qdrant.Value) (*qdrant.PointStruct, error) {
+// newPoint is an item as a point. It adds the item's columns to those seen.
+func newPoint(it *store.Item, seen map[string]*qdrant.Value) (*qdrant.PointStruct, error) {
 	columns, err := json.Marshal(it.Columns)
 	if err != nil {
 		return nil, &store.ItemError{ID: it.ID, Err: err}
@@ -468,7 +470,7 @@ func point(it *store.Item, seen map[string]*qdrant.Value) (*qdrant.PointStruct, 
 		p[pathKey] = qdrant.NewValueString(it.Path)
 	}
 	for name, v := range it.Columns {
-		key := driver.Property(store.KindOf(v), name)
+		key := driver.PropertyName(store.KindOf(v), name)
 		seen[key] = qdrant.NewValueString(name)
 		switch v := v.(type) {
 		case string:
@@ -484,19 +486,19 @@ func point(it *store.Item, seen map[string]*qdrant.Value) (*qdrant.PointStruct, 
 }
 
 func (s *Store) upsert(ctx context.Context, points []*qdrant.PointStruct) error {
-	return s.try(ctx, func(c *qdrant.Client) error {
+	return s.tryHosts(ctx, func(c *qdrant.Client) error {
 		_, err := c.Upsert(ctx, &qdrant.UpsertPoints{CollectionName: s.collection, Wait: qdrant.PtrOf(true),
 			Points: points})
 		return err
 	})
 }
 
-// tell writes down that the store has changed, and which columns it has.
-func (s *Store) tell(ctx context.Context, columns map[string]*qdrant.Value) error {
-	columns[versionKey] = now()
-	return s.try(ctx, func(c *qdrant.Client) error {
+// writeDescription writes down that the store has changed, and which columns it has.
+func (s *Store) writeDescription(ctx context.Context, columns map[string]*qdrant.Value) error {
+	columns[versionKey] = currentTime()
+	return s.tryHosts(ctx, func(c *qdrant.Client) error {
 		_, err := c.SetPayload(ctx, &qdrant.SetPayloadPoints{CollectionName: s.collection, Wait: qdrant.PtrOf(true),
-			Payload: columns, PointsSelector: qdrant.NewPointsSelector(qdrant.NewID(aboutID))})
+			Payload: columns, PointsSelector: qdrant.NewPointsSelector(qdrant.NewID(descriptionID))})
 		return err
 	})
 }
@@ -504,7 +506,7 @@ func (s *Store) tell(ctx context.Context, columns map[string]*qdrant.Value) erro
 // Delete implements store.Store.
 func (s *Store) Delete(ctx context.Context, ids []string) (int, error) {
 	n := 0
-	for part := range slices.Chunk(ids, batch) {
+	for part := range slices.Chunk(ids, batchSize) {
 		uuids := make([]string, len(part))
 		points := make([]*qdrant.PointId, len(part))
 		for i, id := range part {
@@ -514,11 +516,11 @@ func (s *Store) Delete(ctx context.Context, ids []string) (int, error) {
 			uuids[i] = driver.UUID(id)
 			points[i] = qdrant.NewID(uuids[i])
 		}
-		there, err := s.points(ctx, uuids, false)
+		there, err := s.getPoints(ctx, uuids, false)
 		if err != nil {
 			return n, err
 		}
-		err = s.try(ctx, func(c *qdrant.Client) error {
+		err = s.tryHosts(ctx, func(c *qdrant.Client) error {
 			_, err := c.Delete(ctx, &qdrant.DeletePoints{CollectionName: s.collection, Wait: qdrant.PtrOf(true),
 				Points: qdrant.NewPointsSelectorIDs(points)})
 			return err
@@ -528,7 +530,7 @@ func (s *Store) Delete(ctx context.Context, ids []string) (int, error) {
 		}
 		n += len(there)
 	}
-	return n, s.tell(ctx, map[string]*qdrant.Value{})
+	return n, s.writeDescription(ctx, map[string]*qdrant.Value{})
 }
 
 // scroll yields all points that pass a filter, in the order of their UUIDs.
@@ -539,10 +541,10 @@ func (s *Store) scroll(ctx context.Context, filter *qdrant.Filter, payload *qdra
 		for {
 			var page []*qdrant.RetrievedPoint
 			var next *qdrant.PointId
-			err := s.try(ctx, func(c *qdrant.Client) (err error) {
+			err := s.tryHosts(ctx, func(c *qdrant.Client) (err error) {
 				page, next, err = c.ScrollAndOffset(ctx, &qdrant.ScrollPoints{CollectionName: s.collection,
-					Filter: filter, Offset: offset, Limit: qdrant.PtrOf(uint32(batch)), WithPayload: payload,
-					WithVectors: qdrant.NewWithVectors(vectors), ReadConsistency: s.reading()})
+					Filter: filter, Offset: offset, Limit: qdrant.PtrOf(uint32(batchSize)), WithPayload: payload,
+					WithVectors: qdrant.NewWithVectors(vectors), ReadConsistency: s.readConsistency()})
 				return err
 			})
 			if err != nil {
@@ -564,7 +566,7 @@ func (s *Store) scroll(ctx context.Context, filter *qdrant.Filter, payload *qdra
 // List implements store.Store. Qdrant has no order of texts: it reads the ids of all items
 // that pass the filter.
 func (s *Store) List(ctx context.Context, p store.Page) ([]store.Item, error) {
-	filter, err := items(p.Filter)
+	filter, err := itemFilter(p.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -578,24 +580,24 @@ func (s *Store) List(ctx context.Context, p store.Page) ([]store.Item, error) {
 			return nil, err
 		}
 		if id := q.GetPayload()[idKey].GetStringValue(); id > p.After {
-			if ids = append(ids, id); len(ids) > 2*p.Limit+batch {
+			if ids = append(ids, id); len(ids) > 2*p.Limit+batchSize {
 				least()
 			}
 		}
 	}
 	least()
 	out := make([]store.Item, 0, len(ids))
-	for part := range slices.Chunk(ids, batch) {
+	for part := range slices.Chunk(ids, batchSize) {
 		uuids := make([]string, len(part))
 		for i, id := range part {
 			uuids[i] = driver.UUID(id)
 		}
-		points, err := s.points(ctx, uuids, p.Vectors)
+		points, err := s.getPoints(ctx, uuids, p.Vectors)
 		if err != nil {
 			return nil, err
 		}
 		for _, q := range points {
-			it, err := item(q.GetPayload(), q.GetVectors())
+			it, err := parseItem(q.GetPayload(), q.GetVectors())
 			if err != nil {
 				return nil, err
 			}
@@ -609,7 +611,7 @@ func (s *Store) List(ctx context.Context, p store.Page) ([]store.Item, error) {
 // All implements store.Store. What is written meanwhile may be among the items or not.
 func (s *Store) All(ctx context.Context) iter.Seq2[store.Item, error] {
 	return func(yield func(store.Item, error) bool) {
-		filter, err := items("")
+		filter, err := itemFilter("")
 		if err != nil {
 			yield(store.Item{}, err)
 			return
@@ -617,7 +619,7 @@ func (s *Store) All(ctx context.Context) iter.Seq2[store.Item, error] {
 		for p, err := range s.scroll(ctx, filter, qdrant.NewWithPayload(true), true) {
 			var it store.Item
 			if err == nil {
-				it, err = item(p.GetPayload(), p.GetVectors())
+				it, err = parseItem(p.GetPayload(), p.GetVectors())
 			}
 			if !yield(it, err) || err != nil {
 				return

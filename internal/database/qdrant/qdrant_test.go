@@ -93,8 +93,8 @@ func TestLevels(t *testing.T) {
 		if !strings.Contains(options, "replication") && s.replication != 1 {
 			t.Errorf("%d machines keep an item, unless it is said", s.replication)
 		}
-		if s.agree() != want.write || s.reading().String() != want.read.String() || len(s.clients) != 2 || s.ef != 1 {
-			t.Errorf("%s: %d have to agree, reading %v", options, s.agree(), s.reading())
+		if s.quorum() != want.write || s.readConsistency().String() != want.read.String() || len(s.clients) != 2 || s.ef != 1 {
+			t.Errorf("%s: %d have to agree, reading %v", options, s.quorum(), s.readConsistency())
 		}
 		s.Close()
 	}
@@ -163,7 +163,7 @@ func TestBatches(t *testing.T) {
 	defer s.Close()
 	calls := map[string]int{}
 	server.Fault(func(method string) error { calls[method]++; return nil })
-	const n = 2*batch + 1
+	const n = 2*batchSize + 1
 	items := make([]store.Item, n)
 	ids := make([]string, n)
 	for i := range items {
@@ -187,7 +187,7 @@ func TestBatches(t *testing.T) {
 		page  store.Page
 		first int // of items
 		size  int
-	}{{store.Page{Limit: 3 * batch}, 0, n}, {store.Page{Limit: n}, 0, n}, {store.Page{Limit: 3}, 0, 3},
+	}{{store.Page{Limit: 3 * batchSize}, 0, n}, {store.Page{Limit: n}, 0, n}, {store.Page{Limit: 3}, 0, 3},
 		{store.Page{Limit: 2, After: ids[4]}, 5, 2}, {store.Page{Limit: 9, After: ids[n-1]}, 0, 0}} {
 		list, err := s.List(ctx, c.page)
 		if err != nil || len(list) != c.size || c.size > 0 && (list[0].ID != ids[c.first] ||
@@ -251,7 +251,7 @@ func TestForbidden(t *testing.T) {
 func TestFailover(t *testing.T) {
 	server, address := fakeqdrant.New(t)
 	ctx := t.Context()
-	s, err := Create(ctx, "qdrant://127.0.0.1:1,"+address, "a", store.Config{Dim: 2, Half: true})
+	s, err := Create(ctx, "qdrant://127.0.0.1:1,"+address, "a", store.Config{Dim: 2, Float16: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,11 +268,11 @@ func TestFailover(t *testing.T) {
 	if err := s.Put(ctx, items, store.Replace); !errors.As(err, &gone) {
 		t.Errorf("written to nobody: %v", err)
 	}
-	p := store.Patient(s, 20*time.Second)
+	p := store.WithRetries(s, 20*time.Second)
 	if err := p.Put(ctx, items, store.Replace); err != nil {
 		t.Error(err)
 	}
-	if in, err := p.Info(ctx); err != nil || in.Items != 1 || in.Loss != store.HalfLoss {
+	if in, err := p.Info(ctx); err != nil || in.Items != 1 || in.Loss != store.Float16Loss {
 		t.Errorf("%+v, %v", in, err)
 	}
 	server.Fault(func(string) error { return status.Error(codes.PermissionDenied, "no") })
@@ -290,7 +290,7 @@ func TestFailover(t *testing.T) {
 func TestHalf(t *testing.T) {
 	_, address := fakeqdrant.New(t)
 	for _, half := range []bool{false, true} {
-		s, err := Create(t.Context(), "qdrant://"+address, fmt.Sprint("half_", half), store.Config{Dim: 2, Half: half})
+		s, err := Create(t.Context(), "qdrant://"+address, fmt.Sprint("half_", half), store.Config{Dim: 2, Float16: half})
 		if err != nil {
 			t.Fatal(err)
 		}

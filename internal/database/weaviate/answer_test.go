@@ -63,7 +63,7 @@ func TestAnswersAreCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = s.graph(t.Context(), "{}", &struct{}{})
+		err = s.queryGraphQL(t.Context(), "{}", &struct{}{})
 		if err == nil || len(err.Error()) > 5000 || !strings.Contains(err.Error(), "wrong") {
 			t.Errorf("status %d, %.30s: %.300v", status, body, err)
 		}

@@ -15,13 +15,13 @@ import (
 	"testing"
 )
 
-// fake is a server of Weaviate's protocol that keeps objects in memory. It does what
+// fakeServer is a server of Weaviate's protocol that keeps objects in memory. It does what
 // Weaviate does of the requests that the driver sends, and knows no others.
-type fake struct {
-	mu      sync.Mutex
-	classes map[string]*collection
-	asked   []asked
-	fault   func(w http.ResponseWriter, r *http.Request) bool // true: it has answered
+type fakeServer struct {
+	mu       sync.Mutex
+	classes  map[string]*collection
+	requests []fakeRequest
+	fault    func(w http.ResponseWriter, r *http.Request) bool // true: it has answered
 }
 
 // collection is a class with its objects by UUID.
@@ -30,42 +30,42 @@ type collection struct {
 	objects map[string]object
 }
 
-// asked is a request that came.
-type asked struct{ method, path, body, key string }
+// fakeRequest is a request that came.
+type fakeRequest struct{ method, path, body, key string }
 
 // newFake returns a server and its address, HOST:PORT. It ends with the test.
-func newFake(t *testing.T) (*fake, string) {
+func newFake(t *testing.T) (*fakeServer, string) {
 	t.Helper()
-	f := &fake{classes: map[string]*collection{}}
+	f := &fakeServer{classes: map[string]*collection{}}
 	h := httptest.NewServer(f)
 	t.Cleanup(h.Close)
 	return f, strings.TrimPrefix(h.URL, "http://")
 }
 
-// since returns the requests that came since it was called last.
-func (f *fake) since() []asked {
+// newRequests returns the requests that came since it was called last.
+func (f *fakeServer) newRequests() []fakeRequest {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := f.asked
-	f.asked = nil
+	out := f.requests
+	f.requests = nil
 	return out
 }
 
-// failing lets g answer requests in place of the server; nil ends it.
-func (f *fake) failing(g func(w http.ResponseWriter, r *http.Request) bool) {
+// setFault lets g answer requests in place of the server; nil ends it.
+func (f *fakeServer) setFault(g func(w http.ResponseWriter, r *http.Request) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fault = g
 }
 
-func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
 	}
-	f.asked = append(f.asked, asked{r.Method, r.URL.String(), string(body), r.Header.Get("Authorization")})
+	f.requests = append(f.requests, fakeRequest{r.Method, r.URL.String(), string(body), r.Header.Get("Authorization")})
 	if f.fault != nil && f.fault(w, r) {
 		return
 	}
@@ -77,7 +77,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(out)
 }
 
-func (f *fake) answer(r *http.Request, body []byte) (out any, status int, err error) {
+func (f *fakeServer) answer(r *http.Request, body []byte) (out any, status int, err error) {
 	missing := fmt.Errorf("there is no %s", r.URL.Path)
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/v1/"), "/")
 	var of *collection
@@ -136,7 +136,7 @@ func (f *fake) answer(r *http.Request, body []byte) (out any, status int, err er
 }
 
 // write keeps objects, without the spaces at both ends of their texts.
-func (f *fake) write(objects []object) []any {
+func (f *fakeServer) write(objects []object) []any {
 	out := []any{}
 	for _, o := range objects {
 		result := map[string]any{}
@@ -174,7 +174,7 @@ type deletion struct {
 	}
 }
 
-func (f *fake) remove(d deletion) (int, error) {
+func (f *fakeServer) remove(d deletion) (int, error) {
 	n, of, w := 0, f.classes[d.Match.Class], d.Match.Where
 	if of == nil {
 		return 0, fmt.Errorf("no class %q", d.Match.Class)
@@ -194,7 +194,7 @@ func (f *fake) remove(d deletion) (int, error) {
 }
 
 // graph answers a query.
-func (f *fake) graph(text string) (any, error) {
+func (f *fakeServer) graph(text string) (any, error) {
 	c, err := parse(text)
 	if err != nil {
 		return nil, err
@@ -303,12 +303,12 @@ func (k *collection) passes(where map[string]any, o object) (bool, error) {
 	if !ok {
 		return false, fmt.Errorf("property %s wants %s", path, argument)
 	}
-	return compared(operator, o.Properties[path], want)
+	return compareValue(operator, o.Properties[path], want)
 }
 
-// compared is a comparison of a value, or of one of a list of values, with what a filter
+// compareValue is a comparison of a value, or of one of a list of values, with what a filter
 // wants. NotEqual is true of what is missing as well.
-func compared(operator string, have, want any) (bool, error) {
+func compareValue(operator string, have, want any) (bool, error) {
 	if s, ok := want.(string); ok {
 		want = strings.TrimSpace(s)
 	}

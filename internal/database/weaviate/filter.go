@@ -22,13 +22,13 @@ const (
 
 // isItem is what every item has, and nothing that no object has.
 const (
-	isItem  = "item"
-	nothing = "-"
+	isItem = "item"
+	noItem = "-"
 )
 
-// kept is a text as Weaviate keeps it, which cuts off spaces at both ends, so that equal
+// protectSpaces is a text as Weaviate keeps it, which cuts off spaces at both ends, so that equal
 // stays equal and less stays less.
-func kept(text string) string { return "=" + text + "\x00" }
+func protectSpaces(text string) string { return "=" + text + "\x00" }
 
 // clause is a filter as both of Weaviate's interfaces have it.
 type clause struct {
@@ -49,7 +49,7 @@ func (c clause) String() string {
 	return "{operator:" + c.operator + ",operands:[" + strings.Join(parts, ",") + "]}"
 }
 
-func text(s string) string {
+func quoteText(s string) string {
 	quoted, err := json.Marshal(s)
 	if err != nil { // no string has that
 		return `valueText:""`
@@ -57,7 +57,7 @@ func text(s string) string {
 	return "valueText:" + string(quoted)
 }
 
-func texts(list []string) string {
+func quoteTexts(list []string) string {
 	quoted, err := json.Marshal(list)
 	if err != nil {
 		return "valueText:[]"
@@ -65,42 +65,42 @@ func texts(list []string) string {
 	return "valueText:" + string(quoted)
 }
 
-func leaf(path, operator, value string) clause {
+func newClause(path, operator, value string) clause {
 	return clause{operator: operator, path: path, value: value}
 }
 
 // allOf and anyOf join clauses.
-func allOf(of ...clause) clause { return joined("And", of) }
-func anyOf(of ...clause) clause { return joined("Or", of) }
+func allOf(of ...clause) clause { return joinClauses("And", of) }
+func anyOf(of ...clause) clause { return joinClauses("Or", of) }
 
-func joined(operator string, of []clause) clause {
+func joinClauses(operator string, of []clause) clause {
 	if len(of) == 1 {
 		return of[0]
 	}
 	return clause{operator: operator, operands: of}
 }
 
-// has is that an item has a property, lacks that it has not.
-func has(prop string) clause   { return leaf(hasProp, "Equal", text(prop)) }
-func lacks(prop string) clause { return leaf(hasProp, "NotEqual", text(prop)) }
+// hasProperty is that an item has a property, lacks that it has not.
+func hasProperty(prop string) clause   { return newClause(hasProp, "Equal", quoteText(prop)) }
+func lacksProperty(prop string) clause { return newClause(hasProp, "NotEqual", quoteText(prop)) }
 
 // translator writes filters for a class with certain properties: one that is not there is
 // an error to Weaviate, and no item has it.
-type translator struct{ known func(prop string) bool }
+type translator struct{ hasProperty func(prop string) bool }
 
-// clause translates an expression, or what it is not: negations go down to the tests,
+// translate translates an expression, or what it is not: negations go down to the tests,
 // and each test is false for an item that lacks the value, and true when negated.
-func (t translator) clause(e store.Expr, not bool) clause {
+func (t translator) translate(e store.Expr, not bool) clause {
 	list := func(of []store.Expr) []clause {
 		out := make([]clause, len(of))
 		for i, one := range of {
-			out[i] = t.clause(one, not)
+			out[i] = t.translate(one, not)
 		}
 		return out
 	}
 	switch e := e.(type) {
 	case store.Not:
-		return t.clause(e.Of, !not)
+		return t.translate(e.Expr, !not)
 	case store.And:
 		if not {
 			return anyOf(list(e)...)
@@ -112,14 +112,14 @@ func (t translator) clause(e store.Expr, not bool) clause {
 		}
 		return anyOf(list(e)...)
 	case *store.Condition:
-		return t.test(e, not)
+		return t.translateTest(e, not)
 	}
-	return has(nothing)
+	return hasProperty(noItem)
 }
 
-// props are the properties of a column: of one kind, or of all if it is missing from
+// propertyNames are the properties of a column: of one kind, or of all if it is missing from
 // values.
-func props(column string, kinds ...store.Kind) []string {
+func propertyNames(column string, kinds ...store.Kind) []string {
 	switch column {
 	case "id":
 		return []string{orderProp}
@@ -128,33 +128,33 @@ func props(column string, kinds ...store.Kind) []string {
 	}
 	out := make([]string, len(kinds))
 	for i, k := range kinds {
-		out[i] = driver.Property(k, column)
+		out[i] = driver.PropertyName(k, column)
 	}
 	return out
 }
 
-func (t translator) test(e *store.Condition, not bool) clause {
+func (t translator) translateTest(e *store.Condition, not bool) clause {
 	switch e.Op {
 	case store.Missing, store.Present:
 		var none, some []clause
-		for _, p := range props(e.Column, store.Text, store.Number, store.Bool) {
-			none, some = append(none, lacks(p)), append(some, has(p))
+		for _, p := range propertyNames(e.Column, store.Text, store.Number, store.Bool) {
+			none, some = append(none, lacksProperty(p)), append(some, hasProperty(p))
 		}
 		if (e.Op == store.Missing) != not {
 			return allOf(none...)
 		}
 		return anyOf(some...)
 	case store.True:
-		return t.compare(e.Column, store.Equal, []any{true}, not)
+		return t.comparison(e.Column, store.Equal, []any{true}, not)
 	}
 	if e.Column == "id" || e.Column == "path" {
-		e = e.AsText()
+		e = e.ForTexts()
 	}
-	one := t.compare(e.Column, e.Op, e.Values, not)
-	if store.KindOf(e.Values[0]) == store.Text || !e.FitsText() {
+	one := t.comparison(e.Column, e.Op, e.Values, not)
+	if store.KindOf(e.Values[0]) == store.Text || !e.MatchesTexts() {
 		return one
 	}
-	literal := t.compare(e.Column, e.Op, e.AsText().Values, not) // for a column of texts
+	literal := t.comparison(e.Column, e.Op, e.ForTexts().Values, not) // for a column of texts
 	if not {
 		return allOf(one, literal)
 	}
@@ -163,26 +163,26 @@ func (t translator) test(e *store.Condition, not bool) clause {
 
 // names are Weaviate's operators, opposites what holds where they do not.
 var (
-	names = map[store.Op]string{store.Equal: "Equal", store.Unequal: "NotEqual", store.Less: "LessThan",
+	operatorNames = map[store.Op]string{store.Equal: "Equal", store.Unequal: "NotEqual", store.Less: "LessThan",
 		store.AtMost: "LessThanEqual", store.Greater: "GreaterThan", store.AtLeast: "GreaterThanEqual"}
 	opposites = map[store.Op]store.Op{store.Equal: store.Unequal, store.Unequal: store.Equal,
 		store.Less: store.AtLeast, store.AtMost: store.Greater, store.Greater: store.AtMost,
 		store.AtLeast: store.Less, store.In: store.NotIn, store.NotIn: store.In}
 )
 
-// compare is a comparison of an item that has the value, or, if not, its opposite or that
+// comparison is a comparison of an item that has the value, or, if not, its opposite or that
 // the item lacks the value.
-func (t translator) compare(column string, op store.Op, values []any, not bool) clause {
+func (t translator) comparison(column string, op store.Op, values []any, not bool) clause {
 	kind := store.KindOf(values[0])
-	prop := props(column, kind)[0]
+	prop := propertyNames(column, kind)[0]
 	if not {
 		op = opposites[op]
 	}
-	if !t.known(prop) {
+	if !t.hasProperty(prop) {
 		if not {
-			return has(isItem)
+			return hasProperty(isItem)
 		}
-		return has(nothing)
+		return hasProperty(noItem)
 	}
 	var parts []clause
 	for _, v := range values {
@@ -193,28 +193,28 @@ func (t translator) compare(column string, op store.Op, values []any, not bool) 
 		case store.NotIn:
 			one = store.Unequal
 		}
-		parts = append(parts, leaf(prop, names[one], value(prop, v)))
+		parts = append(parts, newClause(prop, operatorNames[one], formatValue(prop, v)))
 	}
 	// NotEqual is true of items without the value as well.
 	switch {
 	case op == store.In && not:
-		return anyOf(append(parts, lacks(prop))...)
+		return anyOf(append(parts, lacksProperty(prop))...)
 	case op == store.In:
 		return anyOf(parts...)
 	case op == store.NotIn && not:
 		return allOf(parts...)
 	case op == store.NotIn:
-		return allOf(append(parts, has(prop))...)
+		return allOf(append(parts, hasProperty(prop))...)
 	case not && op != store.Unequal:
-		return anyOf(parts[0], lacks(prop))
+		return anyOf(parts[0], lacksProperty(prop))
 	case !not && op == store.Unequal:
-		return allOf(parts[0], has(prop))
+		return allOf(parts[0], hasProperty(prop))
 	}
 	return parts[0]
 }
 
-// value writes a value of a property.
-func value(prop string, v any) string {
+// formatValue writes a value of a property.
+func formatValue(prop string, v any) string {
 	switch v := v.(type) {
 	case float64:
 		return "valueNumber:" + strconv.FormatFloat(v, 'g', -1, 64)
@@ -223,7 +223,7 @@ func value(prop string, v any) string {
 	}
 	word, _ := v.(string) // a test has no other values
 	if prop == orderProp {
-		return text(order(word))
+		return quoteText(orderKey(word))
 	}
-	return text(kept(word))
+	return quoteText(protectSpaces(word))
 }

@@ -21,7 +21,7 @@ func TestClause(t *testing.T) {
 			t.Fatal(err)
 		}
 		known := translator{func(string) bool { return true }}
-		if have := known.clause(f.Expr(), false).String(); have != want {
+		if have := known.translate(f.Expr(), false).String(); have != want {
 			t.Errorf("%s is\n%s\nwant\n%s", text, have, want)
 		}
 	}

@@ -27,9 +27,9 @@ type cluster struct {
 	current atomic.Int64
 }
 
-// attempt is the longest time for an answer of one machine: one that was killed in the
+// attemptTimeout is the longest time for an answer of one machine: one that was killed in the
 // middle of a write was seen to keep the others waiting.
-const attempt = 30 * time.Second
+const attemptTimeout = 30 * time.Second
 
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 1 << 30
@@ -37,7 +37,7 @@ const maxAnswer = 1 << 30
 func newCluster(a *driver.Address) *cluster {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = 16
-	return &cluster{address: a, http: http.Client{Transport: t, Timeout: attempt}}
+	return &cluster{address: a, http: http.Client{Transport: t, Timeout: attemptTimeout}}
 }
 
 // statusError is an answer with a status that is not a success.
@@ -64,7 +64,7 @@ func (c *cluster) call(ctx context.Context, method, path string, body, out any) 
 	for range c.address.Hosts {
 		at := c.current.Load()
 		host := c.address.Hosts[int(at)%len(c.address.Hosts)]
-		err := c.ask(ctx, host, method, path, text, out)
+		err := c.send(ctx, host, method, path, text, out)
 		var status *statusError
 		switch {
 		case err == nil || ctx.Err() != nil:
@@ -78,8 +78,8 @@ func (c *cluster) call(ctx context.Context, method, path string, body, out any) 
 	return &store.UnavailableError{Err: failed}
 }
 
-// ask sends a request to one machine.
-func (c *cluster) ask(ctx context.Context, host, method, path string, body []byte, out any) error {
+// send sends a request to one machine.
+func (c *cluster) send(ctx context.Context, host, method, path string, body []byte, out any) error {
 	scheme := "http"
 	if c.address.TLS {
 		scheme = "https"
@@ -102,7 +102,7 @@ func (c *cluster) ask(ctx context.Context, host, method, path string, body []byt
 		return err
 	}
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return &statusError{res.StatusCode, message(text)}
+		return &statusError{res.StatusCode, errorMessage(text)}
 	}
 	if out == nil || len(text) == 0 {
 		return nil
@@ -126,8 +126,8 @@ func (m messages) String() string {
 	return strings.Join(texts, "; ")
 }
 
-// message is what an answer says is wrong.
-func message(text []byte) string {
+// errorMessage is what an answer says is wrong.
+func errorMessage(text []byte) string {
 	var list struct {
 		Error messages `json:"error"`
 	}
@@ -137,15 +137,15 @@ func message(text []byte) string {
 	return string(text[:min(len(text), 300)])
 }
 
-// notFound tells whether an answer says that there is nothing.
-func notFound(err error) bool {
+// isNotFound tells whether an answer says that there is nothing.
+func isNotFound(err error) bool {
 	var status *statusError
 	return errors.As(err, &status) && status.status == http.StatusNotFound
 }
 
-// graph asks by GraphQL. What goes wrong behind a query of ours is that a machine is
+// queryGraphQL asks by GraphQL. What goes wrong behind a query of ours is that a machine is
 // missing, so that it can be asked again.
-func (c *cluster) graph(ctx context.Context, query string, out any) error {
+func (c *cluster) queryGraphQL(ctx context.Context, query string, out any) error {
 	var answer struct {
 		Data   json.RawMessage `json:"data"`
 		Errors messages        `json:"errors"`

@@ -24,7 +24,7 @@ func TestMutations(t *testing.T) {
 				return err
 			}
 			_ = answer.Errors.String()
-			_ = message(text)
+			_ = errorMessage(text)
 			for _, rows := range answer.Data.Get {
 				for i := range rows {
 					if _, _, err := rows[i].item(); err != nil {

@@ -27,7 +27,7 @@ func TestProtocol(t *testing.T) {
 		t.Fatal(err)
 	}
 	storetest.Check(t, s)
-	for _, a := range f.since() {
+	for _, a := range f.newRequests() {
 		if a.key != "Bearer s3cret" || strings.Contains(a.path+a.body, "s3cret") {
 			t.Errorf("the key of %s %s is %q", a.method, a.path, a.key)
 		}
@@ -82,10 +82,10 @@ func TestSchema(t *testing.T) {
 	}{
 		{"", store.Config{Dim: 2, Distance: "dot"}, `"vectorIndexType":"flat","vectorIndexConfig":{"distance":"dot"},` +
 			`"replicationConfig":{"factor":1}`, "QUORUM"},
-		{"?replication=2&consistency=all&ef=7", store.Config{Dim: 2, HNSW: true, Links: 8, Build: 40},
+		{"?replication=2&consistency=all&ef=7", store.Config{Dim: 2, HNSW: true, MaxNeighbours: 8, BuildCandidates: 40},
 			`"vectorIndexType":"hnsw","vectorIndexConfig":{"distance":"l2-squared","ef":7,"efConstruction":40,` +
 				`"maxConnections":8},"replicationConfig":{"factor":2}`, "ALL"},
-		{"?consistency=one&replication=1", store.Config{Dim: 2, Distance: "cosine", HNSW: true, Links: 9, Build: 41},
+		{"?consistency=one&replication=1", store.Config{Dim: 2, Distance: "cosine", HNSW: true, MaxNeighbours: 9, BuildCandidates: 41},
 			`"vectorIndexConfig":{"distance":"cosine","ef":-1,"efConstruction":41,"maxConnections":9}`, "ONE"},
 	} {
 		name := "a" + strings.ToLower(c.level)
@@ -93,7 +93,7 @@ func TestSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		of := f.since()
+		of := f.newRequests()
 		if of[0].path != "/v1/schema" || !strings.Contains(of[0].body, c.want) {
 			t.Errorf("made by %s %s\nwant %s", of[0].path, of[0].body, c.want)
 		}
@@ -103,7 +103,7 @@ func TestSchema(t *testing.T) {
 		if _, err := s.List(t.Context(), store.Page{Limit: 1}); err != nil {
 			t.Fatal(err)
 		}
-		query := f.since()[0].body
+		query := f.newRequests()[0].body
 		if strings.Contains(query, ",consistencyLevel:"+c.level+")") != strings.Contains(c.options, "replication=2") {
 			t.Errorf("with %q it asks %s", c.options, query)
 		}
@@ -129,12 +129,12 @@ func TestColumns(t *testing.T) {
 	item := func(id string, columns map[string]any) []store.Item {
 		return []store.Item{{ID: id, Vector: []float32{1}, Columns: columns}}
 	}
-	f.since()
+	f.newRequests()
 	if err := a.Put(ctx, item("x", map[string]any{"n": 2.0}), store.Replace); err != nil {
 		t.Fatal(err)
 	}
 	added := func() (out []string) {
-		for _, r := range f.since() {
+		for _, r := range f.newRequests() {
 			if strings.HasSuffix(r.path, "/properties") {
 				out = append(out, r.body)
 			}
@@ -151,7 +151,7 @@ func TestColumns(t *testing.T) {
 		len(hits) != 1 || hits[0].ID != "x" {
 		t.Errorf("%+v, %v", hits, err)
 	}
-	f.since()
+	f.newRequests()
 	for _, columns := range []map[string]any{{"n": 3.0}, {"n": "two"}, {"n": "two", "b": true}} {
 		if err := b.Put(ctx, item("y", columns), store.Replace); err != nil {
 			t.Fatal(err)
@@ -185,7 +185,7 @@ func TestColumnsRefused(t *testing.T) {
 	if err := a.Put(ctx, item(map[string]any{"n": 2.0}), store.Replace); err != nil {
 		t.Fatal(err)
 	}
-	f.failing(func(w http.ResponseWriter, r *http.Request) bool {
+	f.setFault(func(w http.ResponseWriter, r *http.Request) bool {
 		if strings.HasSuffix(r.URL.Path, "/properties") {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			io.WriteString(w, "no more properties")
@@ -202,7 +202,7 @@ func TestColumnsRefused(t *testing.T) {
 	}
 	// Neither is it added, nor can it be seen whether it is there.
 	refused := false
-	f.failing(func(w http.ResponseWriter, r *http.Request) bool {
+	f.setFault(func(w http.ResponseWriter, r *http.Request) bool {
 		refused = refused || strings.HasSuffix(r.URL.Path, "/properties")
 		if refused {
 			w.WriteHeader(http.StatusForbidden)
@@ -214,7 +214,7 @@ func TestColumnsRefused(t *testing.T) {
 		t.Error(err)
 	}
 	for filter, fails := range map[string]bool{"n > 1": false, "new > 1": true} {
-		if _, _, err := a.clause(ctx, filter); (err != nil) != fails {
+		if _, _, err := a.filterClause(ctx, filter); (err != nil) != fails {
 			t.Errorf("%s, where the columns may not be looked at: %v", filter, err)
 		}
 	}
@@ -228,26 +228,26 @@ func TestBatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const n = 2*batch + 1
+	const n = 2*batchSize + 1
 	items := make([]store.Item, n)
 	ids := make([]string, n)
 	for i := range items {
 		ids[i] = fmt.Sprintf("%04d", i)
 		items[i] = store.Item{ID: ids[i], Vector: []float32{float32(i)}}
 	}
-	f.since()
+	f.newRequests()
 	if err := s.Put(ctx, items, store.Insert); err != nil {
 		t.Fatal(err)
 	}
 	requests := func(path string) (sizes []int) {
-		for _, r := range f.since() {
+		for _, r := range f.newRequests() {
 			if strings.HasPrefix(r.path, path) {
 				sizes = append(sizes, strings.Count(r.body, `"id":`)+strings.Count(r.body, "limit:"))
 			}
 		}
 		return sizes
 	}
-	if sizes := requests("/v1/batch"); !slices.Equal(sizes, []int{batch, batch, 2}) {
+	if sizes := requests("/v1/batch"); !slices.Equal(sizes, []int{batchSize, batchSize, 2}) {
 		t.Errorf("written in %d", sizes)
 	}
 	var exists *store.ExistsError
@@ -257,15 +257,15 @@ func TestBatches(t *testing.T) {
 	if err := s.Put(ctx, []store.Item{items[0], items[0]}, store.Replace); !errors.As(err, &exists) {
 		t.Errorf("the same id twice: %v", err)
 	}
-	f.since()
+	f.newRequests()
 	for _, c := range []struct {
 		page  store.Page
 		first int // of items
 		size  int
 		asked int // requests
 	}{
-		{store.Page{Limit: 3 * batch}, 0, n, 3}, {store.Page{Limit: n}, 0, n, 3},
-		{store.Page{Limit: 2 * batch}, 0, 2 * batch, 2},
+		{store.Page{Limit: 3 * batchSize}, 0, n, 3}, {store.Page{Limit: n}, 0, n, 3},
+		{store.Page{Limit: 2 * batchSize}, 0, 2 * batchSize, 2},
 		{store.Page{Limit: 2, After: ids[4]}, 5, 2, 1}, {store.Page{Limit: 9, After: ids[n-1]}, 0, 0, 1},
 	} {
 		list, err := s.List(ctx, c.page)
@@ -334,8 +334,8 @@ func TestNear(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := store.Query{Vector: c.query, K: 3, Except: []string{"d"}}
-		f.since()
+		q := store.Query{Vector: c.query, K: 3, ExcludeIDs: []string{"d"}}
+		f.newRequests()
 		hits, err := s.Search(ctx, q)
 		var have []string
 		for _, h := range hits {
@@ -344,7 +344,7 @@ func TestNear(t *testing.T) {
 		if strings.Join(have, ", ") != c.want || err != nil {
 			t.Errorf("%s: %s, %v\nwant %s", c.distance, have, err, c.want)
 		}
-		if asked := f.since(); len(asked) != 1 || !strings.Contains(asked[0].body, "limit:4)") ||
+		if asked := f.newRequests(); len(asked) != 1 || !strings.Contains(asked[0].body, "limit:4)") ||
 			strings.Contains(asked[0].body, " vector}") {
 			t.Errorf("%s: asked %v", c.distance, asked)
 		}
@@ -370,14 +370,14 @@ func TestFailures(t *testing.T) {
 	var gone *store.UnavailableError
 	for status, retried := range map[int]bool{400: false, 422: false, 499: false, 429: true, 500: true, 503: true} {
 		at := s.current.Load()
-		f.since()
-		f.failing(func(w http.ResponseWriter, _ *http.Request) bool {
+		f.newRequests()
+		f.setFault(func(w http.ResponseWriter, _ *http.Request) bool {
 			w.WriteHeader(status)
 			io.WriteString(w, `{"error":[{"message":"no"},{"message":"nothing"}]}`)
 			return true
 		})
 		_, err := s.List(ctx, store.Page{Limit: 1})
-		if errors.As(err, &gone) != retried || len(f.since()) != 1 ||
+		if errors.As(err, &gone) != retried || len(f.newRequests()) != 1 ||
 			!retried && err.Error() != fmt.Sprintf("Weaviate answers %d: no; nothing", status) {
 			t.Errorf("status %d: %v", status, err)
 		}
@@ -388,19 +388,19 @@ func TestFailures(t *testing.T) {
 	}
 	// 300 is no success, what is below is, with nothing as well.
 	for status, want := range map[int]string{204: "", 299: "", 300: "answers 300"} {
-		f.failing(func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(status); return true })
+		f.setFault(func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(status); return true })
 		if err := s.call(ctx, http.MethodGet, "/", nil, &struct{}{}); (err == nil) != (want == "") ||
 			err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("status %d: %v", status, err)
 		}
 	}
-	f.failing(nil)
+	f.setFault(nil)
 	// The machine that answers a query with errors is passed over as well.
 	two, err := Open(ctx, "weaviate://"+address+","+other, "a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = two.graph(ctx, "{Get{Nothing(limit:1){x}}}", &struct{}{})
+	err = two.queryGraphQL(ctx, "{Get{Nothing(limit:1){x}}}", &struct{}{})
 	if !errors.As(err, &gone) || two.current.Load() != 1 {
 		t.Errorf("%v, at %d", err, two.current.Load())
 	}
@@ -422,7 +422,7 @@ func TestPartOfAWrite(t *testing.T) {
 		`[{"id":"1","result":{}}]`: "an answer of Weaviate for 1 of 2 objects",
 		`{"results":{"failed":3}}`: "",
 	} {
-		f.failing(func(w http.ResponseWriter, r *http.Request) bool {
+		f.setFault(func(w http.ResponseWriter, r *http.Request) bool {
 			io.WriteString(w, answer)
 			return true
 		})
@@ -471,7 +471,7 @@ func TestForeignClass(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.classes["Kindred_b"].objects["0"] = object{ID: "0", Class: "Kindred_b", Vector: []float32{1},
-		Properties: properties{idProp: kept("x"), columnsProp: string(p)}}
+		Properties: properties{idProp: protectSpaces("x"), columnsProp: string(p)}}
 	f.classes["Kindred_b"].objects["1"] = f.classes["Kindred_b"].objects["0"]
 	n := 0
 	for _, err := range s.All(ctx) {

@@ -47,19 +47,19 @@ import (
 type Store struct {
 	*cluster
 	name, class string
-	about       about
+	description description
 	level       string // of consistency
 	replication int
 	ef          int // -1 is Weaviate's own
 
-	mu      sync.Mutex
-	columns []store.Column // by property, in the order in which they came
-	props   map[string]bool
-	agree   string // the argument of a query that says how many machines have to agree
+	mu          sync.Mutex
+	columns     []store.Column // by property, in the order in which they came
+	props       map[string]bool
+	consistency string // the argument of a query that says how many machines have to agree
 }
 
-// about is what a class tells of its store, as its description.
-type about struct {
+// description is what a class tells of its store, as its description.
+type description struct {
 	Kindred  int    `json:"kindred"` // the version of how things are kept
 	Dim      int    `json:"dim"`
 	Distance string `json:"distance"`
@@ -84,15 +84,15 @@ func connect(text, name string) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{cluster: newCluster(a), name: name, class: "Kindred_" + name}
-	level, err := a.Choice("consistency", "quorum", "one", "all")
+	level, err := a.ChoiceOption("consistency", "quorum", "one", "all")
 	s.level = strings.ToUpper(level)
 	if err != nil {
 		return nil, err
 	}
-	if s.replication, err = a.Number("replication", 1, 1, 99); err != nil {
+	if s.replication, err = a.NumberOption("replication", 1, 1, 99); err != nil {
 		return nil, err
 	}
-	s.ef, err = a.Number("ef", -1, 1, 10_000)
+	s.ef, err = a.NumberOption("ef", -1, 1, 10_000)
 	return s, err
 }
 
@@ -123,24 +123,24 @@ func Open(ctx context.Context, url, name string) (*Store, error) {
 // Ensure opens a store, or makes it if it does not exist. A store with another length of
 // vector or another distance is an error.
 func Ensure(ctx context.Context, url, name string, cfg store.Config) (*Store, error) {
-	if err := checked(name, &cfg); err != nil {
+	if err := checkConfig(name, &cfg); err != nil {
 		return nil, err
 	}
 	s, err := Open(ctx, url, name)
-	if notFound(err) {
+	if isNotFound(err) {
 		return Create(ctx, url, name, cfg)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := cfg.Fits(name, s.about.Dim, s.about.Distance); err != nil {
+	if err := cfg.CheckExisting(name, s.description.Dim, s.description.Distance); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-func checked(name string, cfg *store.Config) error {
-	if cfg.Half {
+func checkConfig(name string, cfg *store.Config) error {
+	if cfg.Float16 {
 		return errors.New("vectors in float16 are not possible in Weaviate")
 	}
 	return cfg.Check(name, maxDim)
@@ -177,11 +177,11 @@ type class struct {
 }
 
 func (s *Store) create(ctx context.Context, cfg *store.Config) error {
-	if err := checked(s.name, cfg); err != nil {
+	if err := checkConfig(s.name, cfg); err != nil {
 		return err
 	}
-	s.about = about{layout, cfg.Dim, cfg.Distance, cfg.Network}
-	description, err := json.Marshal(s.about)
+	s.description = description{layout, cfg.Dim, cfg.Distance, cfg.Network}
+	description, err := json.Marshal(s.description)
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (s *Store) create(ctx context.Context, cfg *store.Config) error {
 			newProperty(versionProp, "text", "when the store was written to", false)}}
 	if cfg.HNSW {
 		c.IndexType = "hnsw"
-		c.Index["maxConnections"], c.Index["efConstruction"], c.Index["ef"] = cfg.Links, cfg.Build, s.ef
+		c.Index["maxConnections"], c.Index["efConstruction"], c.Index["ef"] = cfg.MaxNeighbours, cfg.BuildCandidates, s.ef
 	}
 	if err := s.call(ctx, http.MethodPost, "/v1/schema", c, nil); err != nil {
 		return fmt.Errorf("making the store %s: %w", s.name, err)
@@ -204,7 +204,7 @@ func (s *Store) create(ctx context.Context, cfg *store.Config) error {
 	if err := s.refresh(ctx); err != nil {
 		return err
 	}
-	return s.write(ctx, []object{s.written()})
+	return s.write(ctx, []object{s.versionObject()})
 }
 
 // refresh reads the schema.
@@ -215,12 +215,12 @@ func (s *Store) refresh(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := strictjson.UnmarshalLoose([]byte(c.Description), &s.about); err != nil || s.about.Kindred != layout {
+	if err := strictjson.UnmarshalLoose([]byte(c.Description), &s.description); err != nil || s.description.Kindred != layout {
 		return fmt.Errorf("the class %s was made by another program, or by another version of kindred", s.class)
 	}
-	s.props, s.columns, s.agree = make(map[string]bool), nil, ""
+	s.props, s.columns, s.consistency = make(map[string]bool), nil, ""
 	if f, _ := c.Replication["factor"].(float64); f > 1 { // else Weaviate knows no such argument
-		s.agree = ",consistencyLevel:" + s.level
+		s.consistency = ",consistencyLevel:" + s.level
 	}
 	kinds := map[string]store.Kind{"text": store.Text, "number": store.Number, "boolean": store.Bool}
 	for _, p := range c.Properties {
@@ -233,8 +233,8 @@ func (s *Store) refresh(ctx context.Context) error {
 	return nil
 }
 
-// knows tells whether the class has a property.
-func (s *Store) knows(prop string) bool {
+// hasProperty tells whether the class has a property.
+func (s *Store) hasProperty(prop string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.props[prop]
@@ -251,7 +251,7 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	if err := s.refresh(ctx); err != nil {
 		return store.Info{}, err
 	}
-	in := store.Info{Dim: s.about.Dim, Distance: s.about.Distance, Network: s.about.Network}
+	in := store.Info{Dim: s.description.Dim, Distance: s.description.Distance, Network: s.description.Network}
 	s.mu.Lock()
 	for _, c := range s.columns {
 		if !slices.ContainsFunc(in.Columns, func(d store.Column) bool { return d.Name == c.Name }) {
@@ -263,7 +263,7 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	var count struct {
 		Aggregate map[string][]struct{ Meta struct{ Count int } }
 	}
-	err := s.graph(ctx, "{Aggregate{"+s.class+"(where:"+has(isItem).String()+"){meta{count}}}}", &count)
+	err := s.queryGraphQL(ctx, "{Aggregate{"+s.class+"(where:"+hasProperty(isItem).String()+"){meta{count}}}}", &count)
 	if err != nil {
 		return in, err
 	}
@@ -295,15 +295,15 @@ func (p properties) text(name string) string {
 	return s
 }
 
-// written is the object that changes with every write: the moment of the last one.
-func (s *Store) written() object {
+// versionObject is the object that changes with every write: the moment of the last one.
+func (s *Store) versionObject() object {
 	return object{Class: s.class, ID: versionID,
 		Properties: properties{versionProp: strconv.FormatInt(time.Now().UnixNano(), 10)}}
 }
 
-// order is an id such that Weaviate, which takes capitals for small letters there, orders
+// orderKey is an id such that Weaviate, which takes capitals for small letters there, orders
 // by its bytes.
-func order(id string) string { return "x" + hex.EncodeToString([]byte(id)) }
+func orderKey(id string) string { return "x" + hex.EncodeToString([]byte(id)) }
 
 // newObject is an item as an object.
 func (s *Store) newObject(it *store.Item) (object, error) {
@@ -311,16 +311,16 @@ func (s *Store) newObject(it *store.Item) (object, error) {
 	if err != nil {
 		return object{}, &store.ItemError{ID: it.ID, Err: err}
 	}
-	p := properties{idProp: kept(it.ID), orderProp: order(it.ID), columnsProp: string(columns)}
+	p := properties{idProp: protectSpaces(it.ID), orderProp: orderKey(it.ID), columnsProp: string(columns)}
 	has := []string{isItem, orderProp}
 	if it.Path != "" {
-		p[pathProp] = kept(it.Path)
+		p[pathProp] = protectSpaces(it.Path)
 		has = append(has, pathProp)
 	}
 	for name, v := range it.Columns {
-		prop := driver.Property(store.KindOf(v), name)
+		prop := driver.PropertyName(store.KindOf(v), name)
 		if t, ok := v.(string); ok {
-			v = kept(t)
+			v = protectSpaces(t)
 		}
 		p[prop] = v
 		has = append(has, prop)
@@ -357,7 +357,7 @@ func (s *Store) get(ctx context.Context, uuid string) (object, error) {
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, id string) (store.Item, error) {
 	o, err := s.get(ctx, driver.UUID(id))
-	if notFound(err) {
+	if isNotFound(err) {
 		return store.Item{}, &store.NotFoundError{ID: id}
 	}
 	if err != nil {
@@ -379,7 +379,7 @@ func (s *Store) Put(ctx context.Context, items []store.Item, mode store.Mode) er
 	columns := map[string]store.Column{}
 	for i := range items {
 		it := &items[i]
-		if err := it.Check(s.about.Dim); err != nil {
+		if err := it.Check(s.description.Dim); err != nil {
 			return err
 		}
 		if ids[it.ID] {
@@ -388,7 +388,7 @@ func (s *Store) Put(ctx context.Context, items []store.Item, mode store.Mode) er
 		ids[it.ID] = true
 		for name, v := range it.Columns {
 			kind := store.KindOf(v)
-			columns[driver.Property(kind, name)] = store.Column{Name: name, Kind: kind}
+			columns[driver.PropertyName(kind, name)] = store.Column{Name: name, Kind: kind}
 		}
 		o, err := s.newObject(it)
 		if err != nil {
@@ -397,7 +397,7 @@ func (s *Store) Put(ctx context.Context, items []store.Item, mode store.Mode) er
 		objects = append(objects, o)
 	}
 	if mode == store.Insert {
-		if err := s.absent(ctx, items); err != nil {
+		if err := s.checkAbsent(ctx, items); err != nil {
 			return err
 		}
 	}
@@ -406,15 +406,15 @@ func (s *Store) Put(ctx context.Context, items []store.Item, mode store.Mode) er
 			return err
 		}
 	}
-	return s.write(ctx, append(objects, s.written()))
+	return s.write(ctx, append(objects, s.versionObject()))
 }
 
 // addColumn adds a property to the class, if it is not there.
 func (s *Store) addColumn(ctx context.Context, prop string, c store.Column) error {
-	if s.knows(prop) {
+	if s.hasProperty(prop) {
 		return nil
 	}
-	if err := s.refresh(ctx); err != nil || s.knows(prop) {
+	if err := s.refresh(ctx); err != nil || s.hasProperty(prop) {
 		return err
 	}
 	types := map[store.Kind]string{store.Text: "text", store.Number: "number", store.Bool: "boolean"}
@@ -424,18 +424,18 @@ func (s *Store) addColumn(ctx context.Context, prop string, c store.Column) erro
 	if e := s.refresh(ctx); e != nil {
 		return errors.Join(err, e)
 	}
-	if s.knows(prop) { // by us, or by somebody who was faster
+	if s.hasProperty(prop) { // by us, or by somebody who was faster
 		return nil
 	}
 	return err
 }
 
-// batch is how many objects or ids a request has at most.
-const batch = 1000
+// batchSize is how many objects or ids a request has at most.
+const batchSize = 1000
 
 // write writes objects, and returns when all of them are written.
 func (s *Store) write(ctx context.Context, objects []object) error {
-	for part := range slices.Chunk(objects, batch) {
+	for part := range slices.Chunk(objects, batchSize) {
 		var answer []struct {
 			ID     string `json:"id"`
 			Result struct {
@@ -462,14 +462,14 @@ func (s *Store) write(ctx context.Context, objects []object) error {
 	return nil
 }
 
-// absent is an *ExistsError if one of the items is there.
-func (s *Store) absent(ctx context.Context, items []store.Item) error {
-	for part := range slices.Chunk(items, batch) {
+// checkAbsent is an *ExistsError if one of the items is there.
+func (s *Store) checkAbsent(ctx context.Context, items []store.Item) error {
+	for part := range slices.Chunk(items, batchSize) {
 		keys := make([]string, len(part))
 		for i, it := range part {
-			keys[i] = order(it.ID)
+			keys[i] = orderKey(it.ID)
 		}
-		found, err := s.find(ctx, "where:"+leaf(orderProp, "ContainsAny", texts(keys)).String()+",limit:1", false)
+		found, err := s.find(ctx, "where:"+newClause(orderProp, "ContainsAny", quoteTexts(keys)).String()+",limit:1", false)
 		if err != nil {
 			return err
 		}
@@ -483,7 +483,7 @@ func (s *Store) absent(ctx context.Context, items []store.Item) error {
 // find asks for objects by GraphQL, with vectors or without, and returns those that are
 // items, with their distances from the query if there was one.
 func (s *Store) find(ctx context.Context, arguments string, vectors bool) ([]store.Hit, error) {
-	rows, err := s.rows(ctx, arguments, vectors)
+	rows, err := s.queryRows(ctx, arguments, vectors)
 	if err != nil {
 		return nil, err
 	}
@@ -525,22 +525,22 @@ func (r *row) UnmarshalJSON(text []byte) error {
 	return strictjson.UnmarshalLoose(of.Additional, &r.extra)
 }
 
-func (s *Store) rows(ctx context.Context, arguments string, vectors bool) ([]row, error) {
+func (s *Store) queryRows(ctx context.Context, arguments string, vectors bool) ([]row, error) {
 	wanted := "id distance"
 	if vectors {
 		wanted += " vector"
 	}
 	s.mu.Lock()
-	arguments += s.agree
+	arguments += s.consistency
 	s.mu.Unlock()
 	var answer struct{ Get map[string][]row }
-	err := s.graph(ctx, fmt.Sprintf("{Get{%s(%s){%s %s %s _additional{%s}}}}", s.class, arguments,
+	err := s.queryGraphQL(ctx, fmt.Sprintf("{Get{%s(%s){%s %s %s _additional{%s}}}}", s.class, arguments,
 		idProp, pathProp, columnsProp, wanted), &answer)
 	return answer.Get[s.class], err
 }
 
-// clause translates a filter. It returns false for an empty filter.
-func (s *Store) clause(ctx context.Context, text string) (clause, bool, error) {
+// filterClause translates a filter. It returns false for an empty filter.
+func (s *Store) filterClause(ctx context.Context, text string) (clause, bool, error) {
 	f, err := store.ParseFilter(text)
 	if f == nil || err != nil {
 		return clause{}, false, err
@@ -548,31 +548,31 @@ func (s *Store) clause(ctx context.Context, text string) (clause, bool, error) {
 	// Somebody else may have added the column since.
 	missed := false
 	t := translator{func(prop string) bool {
-		known := s.knows(prop)
+		known := s.hasProperty(prop)
 		missed = missed || !known
 		return known
 	}}
-	c := t.clause(f.Expr(), false)
+	c := t.translate(f.Expr(), false)
 	if missed {
 		if err := s.refresh(ctx); err != nil {
 			return c, false, err
 		}
-		c = t.clause(f.Expr(), false)
+		c = t.translate(f.Expr(), false)
 	}
 	return c, true, nil
 }
 
 // Search implements store.Store.
 func (s *Store) Search(ctx context.Context, q store.Query) ([]store.Hit, error) {
-	if len(q.Vector) != s.about.Dim {
-		return nil, &store.DimensionError{Have: len(q.Vector), Want: s.about.Dim}
+	if len(q.Vector) != s.description.Dim {
+		return nil, &store.DimensionError{Have: len(q.Vector), Want: s.description.Dim}
 	}
 	vector, err := json.Marshal(q.Vector)
 	if err != nil {
 		return nil, err
 	}
-	arguments := fmt.Sprintf("nearVector:{vector:%s},limit:%d", vector, q.K+len(q.Except))
-	c, some, err := s.clause(ctx, q.Filter)
+	arguments := fmt.Sprintf("nearVector:{vector:%s},limit:%d", vector, q.K+len(q.ExcludeIDs))
+	c, some, err := s.filterClause(ctx, q.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -583,8 +583,8 @@ func (s *Store) Search(ctx context.Context, q store.Query) ([]store.Hit, error) 
 	if err != nil {
 		return nil, err
 	}
-	hits = slices.DeleteFunc(hits, func(h store.Hit) bool { return slices.Contains(q.Except, h.ID) })
-	if s.about.Distance == "euclidean" {
+	hits = slices.DeleteFunc(hits, func(h store.Hit) bool { return slices.Contains(q.ExcludeIDs, h.ID) })
+	if s.description.Distance == "euclidean" {
 		for i := range hits {
 			hits[i].Distance = math.Sqrt(max(0, hits[i].Distance))
 		}
@@ -598,10 +598,10 @@ func (s *Store) Search(ctx context.Context, q store.Query) ([]store.Hit, error) 
 // Delete implements store.Store.
 func (s *Store) Delete(ctx context.Context, ids []string) (int, error) {
 	n := 0
-	for part := range slices.Chunk(ids, batch) {
+	for part := range slices.Chunk(ids, batchSize) {
 		keys := make([]string, len(part))
 		for i, id := range part {
-			keys[i] = order(id)
+			keys[i] = orderKey(id)
 		}
 		var answer struct {
 			Results struct{ Matches, Failed int }
@@ -618,22 +618,22 @@ func (s *Store) Delete(ctx context.Context, ids []string) (int, error) {
 		}
 		n += answer.Results.Matches
 	}
-	return n, s.write(ctx, []object{s.written()})
+	return n, s.write(ctx, []object{s.versionObject()})
 }
 
 // List implements store.Store.
 func (s *Store) List(ctx context.Context, p store.Page) ([]store.Item, error) {
-	c, some, err := s.clause(ctx, p.Filter)
+	c, some, err := s.filterClause(ctx, p.Filter)
 	if err != nil {
 		return nil, err
 	}
 	out := []store.Item{}
 	for after := p.After; len(out) < p.Limit; {
-		where := leaf(orderProp, "GreaterThan", text(order(after)))
+		where := newClause(orderProp, "GreaterThan", quoteText(orderKey(after)))
 		if some {
 			where = allOf(where, c)
 		}
-		limit := min(batch, p.Limit-len(out))
+		limit := min(batchSize, p.Limit-len(out))
 		arguments := fmt.Sprintf(`where:%s,sort:[{path:["%s"],order:asc}],limit:%d`, where, orderProp, limit)
 		hits, err := s.find(ctx, arguments, p.Vectors)
 		if err != nil {
@@ -654,7 +654,7 @@ func (s *Store) List(ctx context.Context, p store.Page) ([]store.Item, error) {
 func (s *Store) All(ctx context.Context) iter.Seq2[store.Item, error] {
 	return func(yield func(store.Item, error) bool) {
 		for after := ""; ; {
-			rows, err := s.rows(ctx, fmt.Sprintf(`after:"%s",limit:%d`, after, batch), true)
+			rows, err := s.queryRows(ctx, fmt.Sprintf(`after:"%s",limit:%d`, after, batchSize), true)
 			if err != nil {
 				yield(store.Item{}, err)
 				return
@@ -667,7 +667,7 @@ func (s *Store) All(ctx context.Context) iter.Seq2[store.Item, error] {
 					return
 				}
 			}
-			if len(rows) < batch {
+			if len(rows) < batchSize {
 				return
 			}
 		}

@@ -68,7 +68,7 @@ func TestNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	_, err = store.Patient(s, 300*time.Millisecond).Info(t.Context())
+	_, err = store.WithRetries(s, 300*time.Millisecond).Info(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "tried for") || time.Since(begun) < 300*time.Millisecond {
 		t.Error(err)
 	}
@@ -100,7 +100,7 @@ func TestAddresses(t *testing.T) {
 	if _, err := connect("weaviate://a", "A b"); err == nil {
 		t.Error("a name that is none was taken")
 	}
-	if _, err := Create(t.Context(), "weaviate://127.0.0.1:1", "a", store.Config{Dim: 2, Half: true}); err == nil ||
+	if _, err := Create(t.Context(), "weaviate://127.0.0.1:1", "a", store.Config{Dim: 2, Float16: true}); err == nil ||
 		!strings.Contains(err.Error(), "float16") {
 		t.Error(err)
 	}

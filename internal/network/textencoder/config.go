@@ -16,22 +16,22 @@ import (
 // maxConfig bounds the files of a configuration.
 const maxConfig = 1 << 20
 
-// filesOf returns the configuration and the weights of a tower, or the ONNX model in their place. The error wraps
+// findFiles returns the configuration and the weights of a tower, or the ONNX model in their place. The error wraps
 // fs.ErrNotExist if one is missing.
-func filesOf(dir string) (config, weights string, err error) {
+func findFiles(dir string) (config, weights string, err error) {
 	if weights, config = published.Weights(dir); weights != "" {
 		return config, weights, nil
 	}
-	config, err = firstOf(dir, "config.json", "open_clip_config.json")
+	config, err = firstExisting(dir, "config.json", "open_clip_config.json")
 	if err != nil {
 		return config, "", err
 	}
-	weights, err = firstOf(dir, "text_model.onnx", filepath.Join("onnx", "text_model.onnx"))
+	weights, err = firstExisting(dir, "text_model.onnx", filepath.Join("onnx", "text_model.onnx"))
 	return config, weights, err
 }
 
-// firstOf returns the first of the names that a folder has.
-func firstOf(dir string, names ...string) (path string, err error) {
+// firstExisting returns the first of the names that a folder has.
+func firstExisting(dir string, names ...string) (path string, err error) {
 	for _, name := range names {
 		path = filepath.Join(dir, name)
 		if _, err = os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -42,18 +42,18 @@ func firstOf(dir string, names ...string) (path string, err error) {
 }
 
 // parseConfig reads the text of a configuration, without what the weights tell.
-func parseConfig(text []byte) (shape, error) {
+func parseConfig(text []byte) (towerShape, error) {
 	said, err := published.ParseText(text)
 	if err != nil {
-		return shape{}, err
+		return towerShape{}, err
 	}
-	return shape{said: said, siglip: said.SigLIP, act: said.Act, eps: said.Eps, length: min(said.Length, maxLength),
+	return towerShape{published: said, siglip: said.SigLIP, act: said.Act, eps: said.Eps, length: min(said.Length, maxLength),
 		end: int32(said.End), pad: int32(said.Pad), vocab: int32(said.Vocab)}, nil
 }
 
-// padding finds the id that texts are padded with: that of the tokenizer before that of the configuration, which
+// choosePadID finds the id that texts are padded with: that of the tokenizer before that of the configuration, which
 // SigLIP 2 has wrong. It does not count where nothing looks beyond the end of a text.
-func (s *shape) padding(dir string, tokens *tokenizer.Tokenizer) error {
+func (s *towerShape) choosePadID(dir string, tokens *tokenizer.Tokenizer) error {
 	if !s.siglip {
 		s.pad = 0
 		return nil
@@ -70,7 +70,7 @@ func (s *shape) padding(dir string, tokens *tokenizer.Tokenizer) error {
 		if err != nil {
 			return err
 		}
-		token, err := padToken(text)
+		token, err := parsePadToken(text)
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
@@ -84,8 +84,8 @@ func (s *shape) padding(dir string, tokens *tokenizer.Tokenizer) error {
 	return nil
 }
 
-// padToken reads pad_token, which is a text or an object with the text; "" if it is missing.
-func padToken(text []byte) (string, error) {
+// parsePadToken reads pad_token, which is a text or an object with the text; "" if it is missing.
+func parsePadToken(text []byte) (string, error) {
 	var plain struct {
 		Pad any `json:"pad_token"`
 	}

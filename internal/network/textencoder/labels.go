@@ -30,13 +30,13 @@ type Labels struct {
 // logit is what a tower was trained to make of the cosine of a photo and a text.
 type logit struct {
 	scale, bias float64
-	each        bool // each text by itself, as in SigLIP; else the texts share a probability of 1
-	known       bool // by the weights
+	independent bool // each text by itself, as in SigLIP; else the texts share a probability of 1
+	isSet       bool // by the weights
 }
 
 // Labels embeds labels: for each the mean over the templates, each of unit length.
 func (t *Tower) Labels(ctx context.Context, names, templates []string) (*Labels, error) {
-	if t.logit.each && !t.logit.known {
+	if t.logit.independent && !t.logit.isSet {
 		return nil, fmt.Errorf("the weights in %s have no logit_scale and logit_bias, which give probabilities their "+
 			"meaning: take a file with both towers", t.dir)
 	}
@@ -46,13 +46,13 @@ func (t *Tower) Labels(ctx context.Context, names, templates []string) (*Labels,
 		for i, name := range names {
 			texts[i] = strings.ReplaceAll(template, Slot, name)
 		}
-		if err := t.distinguish(texts); err != nil {
+		if err := t.checkDistinct(texts); err != nil {
 			return nil, err
 		}
-		l.Notes = append(l.Notes, t.Cuts(texts)...)
+		l.Notes = append(l.Notes, t.TruncationNotes(texts)...)
 		rows, err := t.Embed(ctx, texts)
 		if err == nil {
-			err = Unit(rows)
+			err = NormalizeRows(rows)
 		}
 		if err != nil {
 			return nil, err
@@ -61,17 +61,17 @@ func (t *Tower) Labels(ctx context.Context, names, templates []string) (*Labels,
 			l.rows.Data[i] += v
 		}
 	}
-	return l, Unit(l.rows)
+	return l, NormalizeRows(l.rows)
 }
 
-// Together reports whether the probabilities of all labels sum to 1. Otherwise each is by itself.
-func (l *Labels) Together() bool { return !l.logit.each }
+// SumToOne reports whether the probabilities of all labels sum to 1. Otherwise each is by itself.
+func (l *Labels) SumToOne() bool { return !l.logit.independent }
 
 // Probabilities returns the probability of each label for the embedding of a photo.
 func (l *Labels) Probabilities(photo []float32) ([]float64, error) {
 	x := matrix.New(1, len(photo))
 	copy(x.Data, photo)
-	if err := Unit(x); err != nil {
+	if err := NormalizeRows(x); err != nil {
 		return nil, err
 	}
 	p := make([]float64, len(l.Names))
@@ -85,7 +85,7 @@ func (l *Labels) Probabilities(photo []float32) ([]float64, error) {
 	}
 	sum := 0.0
 	for i := range p {
-		if l.logit.each {
+		if l.logit.independent {
 			p[i] = 1 / (1 + math.Exp(-p[i]))
 		} else {
 			p[i] = math.Exp(p[i] - most)
@@ -93,7 +93,7 @@ func (l *Labels) Probabilities(photo []float32) ([]float64, error) {
 		}
 	}
 	for i := range p {
-		if !l.logit.each {
+		if !l.logit.independent {
 			p[i] /= sum
 		}
 	}
@@ -102,7 +102,7 @@ func (l *Labels) Probabilities(photo []float32) ([]float64, error) {
 
 // readLogit reads the scale and the bias of a file.
 func readLogit(f *safetensors.File, each bool) (logit, error) {
-	l := logit{scale: defaultScale, each: each}
+	l := logit{scale: defaultScale, independent: each}
 	read := func(name string) (float64, bool, error) {
 		t := f.Tensor(name)
 		if t == nil {
@@ -122,14 +122,14 @@ func readLogit(f *safetensors.File, each bool) (logit, error) {
 		return l, err
 	}
 	if has {
-		if l.scale, l.known = math.Exp(scale), true; !(l.scale > 0 && l.scale < 1e6) {
+		if l.scale, l.isSet = math.Exp(scale), true; !(l.scale > 0 && l.scale < 1e6) {
 			return l, fmt.Errorf("logit_scale is %g: its exponential must be above 0 and below 1e6", scale)
 		}
 	}
 	if each {
 		var bias bool
 		l.bias, bias, err = read("logit_bias")
-		l.known = l.known && bias
+		l.isSet = l.isSet && bias
 	}
 	return l, err
 }

@@ -18,7 +18,7 @@ func TestLabels(t *testing.T) {
 	}
 	names, templates := []string{"dog", "boot", "cat"}, []string{Template, "the {}"}
 	l, err := tower.Labels(t.Context(), names, templates)
-	if err != nil || !l.Together() {
+	if err != nil || !l.SumToOne() {
 		t.Fatal(l, err)
 	}
 	var rows [][]float64
@@ -74,10 +74,10 @@ func length(v []float32) float64 {
 // TestLogit: SigLIP gives each label a probability of its own, and says so if the weights lack what it takes.
 func TestLogit(t *testing.T) {
 	l := &Labels{Names: []string{"a", "b"}, rows: matrix.FromSlice(2, 2, []float32{1, 0, 0, 1}),
-		logit: logit{scale: 10, bias: -4, each: true}}
+		logit: logit{scale: 10, bias: -4, independent: true}}
 	got, err := l.Probabilities([]float32{0.6, 0.8})
 	want := []float64{1 / (1 + math.Exp(-2)), 1 / (1 + math.Exp(-4))}
-	if err != nil || math.Abs(got[0]-want[0]) > 1e-6 || math.Abs(got[1]-want[1]) > 1e-6 || l.Together() {
+	if err != nil || math.Abs(got[0]-want[0]) > 1e-6 || math.Abs(got[1]-want[1]) > 1e-6 || l.SumToOne() {
 		t.Errorf("%v, want %v, %v", got, want, err)
 	}
 	siglip, err := Open("testdata/siglip")
@@ -98,10 +98,10 @@ func TestLogit(t *testing.T) {
 		wrong   string
 	}{
 		{nil, false, logit{scale: 100}, ""},
-		{[]safetensors.Tensor{one("logit_scale", 0)}, false, logit{scale: 1, known: true}, ""},
-		{[]safetensors.Tensor{one("logit_scale", 0)}, true, logit{scale: 1, each: true}, ""},
+		{[]safetensors.Tensor{one("logit_scale", 0)}, false, logit{scale: 1, isSet: true}, ""},
+		{[]safetensors.Tensor{one("logit_scale", 0)}, true, logit{scale: 1, independent: true}, ""},
 		{[]safetensors.Tensor{one("logit_scale", 0), one("logit_bias", -3)}, true,
-			logit{scale: 1, bias: -3, each: true, known: true}, ""},
+			logit{scale: 1, bias: -3, independent: true, isSet: true}, ""},
 		{[]safetensors.Tensor{one("logit_scale", 200)}, false, logit{}, "logit_scale is 200"},
 		{[]safetensors.Tensor{one("logit_scale", 1, 2)}, false, logit{}, "it has 2 numbers"},
 		{[]safetensors.Tensor{one("logit_scale", float32(math.NaN()))}, false, logit{}, "logit_scale"},
@@ -129,7 +129,7 @@ func TestCuts(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("boot ", 40)
-	notes := tower.Cuts([]string{"a boot", long + "red"})
+	notes := tower.TruncationNotes([]string{"a boot", long + "red"})
 	if len(notes) != 1 || !strings.Contains(notes[0], "tokens, but the text tower takes 24") ||
 		!strings.Contains(notes[0], "boot boot") {
 		t.Errorf("%q", notes)

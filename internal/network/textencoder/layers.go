@@ -52,8 +52,8 @@ func (l *layers) encode(ids [][]int32, at []int) (*matrix.Dense, error) {
 	return out, nil
 }
 
-// names are the tensors of a tower: those of a layer without ".weight" and ".bias".
-type names struct {
+// tensorNames are the tensors of a tower: those of a layer without ".weight" and ".bias".
+type tensorNames struct {
 	tokens, positions, norm, head string
 	block                         string // with %d
 	norm1, norm2, fc1, fc2, out   string
@@ -61,25 +61,25 @@ type names struct {
 	transposed                    bool      // head is a tensor, in x out
 }
 
-func hugging(head string) names {
-	return names{tokens: "text_model.embeddings.token_embedding.weight",
+func huggingFaceNames(head string) tensorNames {
+	return tensorNames{tokens: "text_model.embeddings.token_embedding.weight",
 		positions: "text_model.embeddings.position_embedding.weight", norm: "text_model.final_layer_norm", head: head,
 		block: "text_model.encoder.layers.%d.", norm1: "layer_norm1", norm2: "layer_norm2", fc1: "mlp.fc1",
 		fc2: "mlp.fc2", out: "self_attn.out_proj",
 		qkv: [3]string{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"}}
 }
 
-// openCLIP has the names of OpenAI's and OpenCLIP's towers.
-func openCLIP(prefix string) names {
-	return names{tokens: prefix + "token_embedding.weight", positions: prefix + "positional_embedding",
+// openCLIPNames has the names of OpenAI's and OpenCLIP's towers.
+func openCLIPNames(prefix string) tensorNames {
+	return tensorNames{tokens: prefix + "token_embedding.weight", positions: prefix + "positional_embedding",
 		norm: prefix + "ln_final", head: prefix + "text_projection", block: prefix + "transformer.resblocks.%d.",
 		norm1: "ln_1", norm2: "ln_2", fc1: "mlp.c_fc", fc2: "mlp.c_proj", out: "attn.out_proj",
 		qkv: [3]string{"attn.in_proj_"}, transposed: true}
 }
 
-// namesOf returns the names that a file has.
-func namesOf(f *safetensors.File) (names, error) {
-	for _, n := range []names{hugging("text_projection"), hugging("text_model.head"), openCLIP(""), openCLIP("text.")} {
+// findTensorNames returns the names that a file has.
+func findTensorNames(f *safetensors.File) (tensorNames, error) {
+	for _, n := range []tensorNames{huggingFaceNames("text_projection"), huggingFaceNames("text_model.head"), openCLIPNames(""), openCLIPNames("text.")} {
 		head := n.head
 		if !n.transposed {
 			head += ".weight"
@@ -88,14 +88,14 @@ func namesOf(f *safetensors.File) (names, error) {
 			return n, nil
 		}
 	}
-	return names{}, fmt.Errorf("no text tower with a projection: neither " +
+	return tensorNames{}, fmt.Errorf("no text tower with a projection: neither " +
 		"text_model.embeddings.token_embedding.weight with text_projection.weight or text_model.head.weight " +
 		"nor token_embedding.weight with text_projection")
 }
 
-// read reads the configuration and the weights of the folder.
-func (t *Tower) read() error {
-	config, path, err := filesOf(t.dir)
+// readWeights reads the configuration and the weights of the folder.
+func (t *Tower) readWeights() error {
+	config, path, err := findFiles(t.dir)
 	if err != nil {
 		return err
 	}
@@ -107,16 +107,16 @@ func (t *Tower) read() error {
 		return fmt.Errorf("%s: %w", config, err)
 	}
 	if filepath.Ext(path) == ".onnx" {
-		if err := t.readGraph(path); err != nil {
+		if err := t.readONNX(path); err != nil {
 			return err
 		}
-		return t.shape.padding(t.dir, t.tokens)
+		return t.shape.choosePadID(t.dir, t.tokens)
 	}
 	f, err := torchfile.ReadWeights(path)
 	if err != nil {
 		return err
 	}
-	if t.run, err = build(f, &t.shape); err == nil {
+	if t.encoder, err = buildLayers(f, &t.shape); err == nil {
 		t.image, err = imageWeights(f)
 	}
 	if err == nil {
@@ -125,7 +125,7 @@ func (t *Tower) read() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return t.shape.padding(t.dir, t.tokens)
+	return t.shape.choosePadID(t.dir, t.tokens)
 }
 
 // imageNames are tensors of image towers, by what package nn/zoo calls them.
@@ -152,14 +152,14 @@ func imageWeights(f *safetensors.File) (map[string][]float32, error) {
 	return found, nil
 }
 
-// source reads tensors, and remembers the first error.
-type source struct {
+// tensorReader reads tensors, and remembers the first error.
+type tensorReader struct {
 	file *safetensors.File
 	err  error
 }
 
 // tensor returns the values of a tensor with two or, if cols is 0, one dimension. -1 stands for any number of rows.
-func (r *source) tensor(name string, rows, cols int) []float32 {
+func (r *tensorReader) tensor(name string, rows, cols int) []float32 {
 	if r.err != nil {
 		return nil
 	}
@@ -187,13 +187,13 @@ func (r *source) tensor(name string, rows, cols int) []float32 {
 	return v
 }
 
-// build makes the network that the tensors and the configuration describe.
-func build(f *safetensors.File, s *shape) (*layers, error) {
-	n, err := namesOf(f)
+// buildLayers makes the network that the tensors and the configuration describe.
+func buildLayers(f *safetensors.File, s *towerShape) (*layers, error) {
+	n, err := findTensorNames(f)
 	if err != nil {
 		return nil, err
 	}
-	r := &source{file: f}
+	r := &tensorReader{file: f}
 	table := r.file.Tensor(n.tokens)
 	if len(table.Shape) != 2 || table.Shape[0] < 1 || table.Shape[1] < 1 || table.Shape[0] > 1<<30 {
 		return nil, fmt.Errorf("the tensor %s has the shape %v, not tokens x channels", n.tokens, table.Shape)
@@ -217,17 +217,17 @@ func build(f *safetensors.File, s *shape) (*layers, error) {
 		return nil, fmt.Errorf("%d blocks and %d positions: must be 1 to %d and at most %d", depth, l.length, maxDepth,
 			maxLength)
 	}
-	if err := s.said.Check(published.Shape{"width": l.width, "depth": depth, "hidden": inner,
+	if err := s.published.Check(published.Shape{"width": l.width, "depth": depth, "hidden": inner,
 		"vocab": int(s.vocab)}); err != nil {
 		return nil, err
 	}
-	if s.heads, _, err = s.said.HeadsForWidth(l.width); err != nil {
+	if s.heads, _, err = s.published.HeadsForWidth(l.width); err != nil {
 		return nil, err
 	}
 	s.heads = cmp.Or(s.heads, max(1, l.width/64))
 	s.length, s.dim = l.length, l.dim
 	spec := l.spec(s, depth, inner, state["head.bias"] != nil)
-	if l.net, err = nn.New(spec, nn.Options{Freeze: tops(spec)}); err != nil {
+	if l.net, err = nn.New(spec, nn.Options{Freeze: topLayers(spec)}); err != nil {
 		return nil, err
 	}
 	var file safetensors.File
@@ -241,8 +241,8 @@ func build(f *safetensors.File, s *shape) (*layers, error) {
 	return l, nil
 }
 
-// tops are the names of a network's layers with parameters.
-func tops(spec *nn.Spec) (all []string) {
+// topLayers are the names of a network's layers with parameters.
+func topLayers(spec *nn.Spec) (all []string) {
 	for i := range spec.Layers {
 		if name := spec.Layers[i].Name; name != "" {
 			all = append(all, name)
@@ -252,7 +252,7 @@ func tops(spec *nn.Spec) (all []string) {
 }
 
 // read reads the blocks, and returns the width of the perceptrons.
-func (n *names) read(r *source, state map[string][]float32, depth, width int) (inner int) {
+func (n *tensorNames) read(r *tensorReader, state map[string][]float32, depth, width int) (inner int) {
 	both := func(to, from string, rows, cols int) int {
 		state[to+".weight"] = r.tensor(from+".weight", rows, cols)
 		size := rows
@@ -284,7 +284,7 @@ func (n *names) read(r *source, state map[string][]float32, depth, width int) (i
 }
 
 // readHead reads the projection, and returns the length of the embeddings.
-func (n *names) readHead(r *source, state map[string][]float32, width int) int {
+func (n *tensorNames) readHead(r *tensorReader, state map[string][]float32, width int) int {
 	if !n.transposed {
 		v := r.tensor(n.head+".weight", -1, width)
 		state["head.weight"] = v
@@ -314,7 +314,7 @@ func (n *names) readHead(r *source, state map[string][]float32, width int) int {
 }
 
 // spec describes the network for the rows of the tokens of a text.
-func (l *layers) spec(s *shape, depth, inner int, bias bool) *nn.Spec {
+func (l *layers) spec(s *towerShape, depth, inner int, bias bool) *nn.Spec {
 	norm := func(name string) nn.Layer { return nn.Layer{Kind: nn.LayerNorm, Name: name, Eps: s.eps} }
 	linear := func(name string, out int) nn.Layer { return nn.Layer{Kind: nn.Linear, Name: name, Out: out} }
 	all := []nn.Layer{{Kind: nn.Positions, Name: "positions"}}

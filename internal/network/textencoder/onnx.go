@@ -10,14 +10,14 @@ import (
 
 // The lengths of texts that CLIP and SigLIP were trained with.
 const (
-	clipLength   = 77
-	siglipLength = 64
+	clipTextLength   = 77
+	siglipTextLength = 64
 )
 
-// graph is the encoder of an ONNX model, which takes one text at a time and finds the place of its embedding itself.
-type graph struct{ model *onnxnet.Tokens }
+// onnxEncoder is the encoder of an ONNX model, which takes one text at a time and finds the place of its embedding itself.
+type onnxEncoder struct{ model *onnxnet.Tokens }
 
-func (g graph) encode(ids [][]int32, _ []int) (*matrix.Dense, error) {
+func (g onnxEncoder) encode(ids [][]int32, _ []int) (*matrix.Dense, error) {
 	out := matrix.New(len(ids), g.model.Dim())
 	for i, list := range ids {
 		row, err := g.model.Embed(list)
@@ -29,14 +29,14 @@ func (g graph) encode(ids [][]int32, _ []int) (*matrix.Dense, error) {
 	return out, nil
 }
 
-// readGraph reads a tower that is an ONNX model. It has no logits of its own: CLIP's are the usual ones, and SigLIP's
+// readONNX reads a tower that is an ONNX model. It has no logits of its own: CLIP's are the usual ones, and SigLIP's
 // are not known.
-func (t *Tower) readGraph(path string) (err error) {
+func (t *Tower) readONNX(path string) (err error) {
 	s := &t.shape
 	if s.length == 0 {
-		s.length = clipLength
+		s.length = clipTextLength
 		if s.siglip {
-			s.length = siglipLength
+			s.length = siglipTextLength
 		}
 	}
 	if s.vocab == 0 {
@@ -46,7 +46,7 @@ func (t *Tower) readGraph(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	s.dim, t.run = model.Dim(), graph{model}
+	s.dim, t.encoder = model.Dim(), onnxEncoder{model}
 	t.logit, err = readLogit(&safetensors.File{}, s.siglip)
 	return err
 }

@@ -68,7 +68,7 @@ func TestTowerAsGraph(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !Is(dir) || tower.Dim() != 3 {
+		if !IsTower(dir) || tower.Dim() != 3 {
 			t.Errorf("%s: %d numbers", name, tower.Dim())
 		}
 		texts := []string{"a red boot", "", strings.Repeat("boot ", 200)}
@@ -76,7 +76,7 @@ func TestTowerAsGraph(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids, _, err := tower.ids(texts)
+		ids, _, err := tower.tokenIDs(texts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestTowerAsGraph(t *testing.T) {
 				t.Errorf("%s: %q is %v, want %v", name, texts[i], got.Row(i), want)
 			}
 		}
-		if _, err := Sum(dir); err != nil {
+		if _, err := Checksum(dir); err != nil {
 			t.Error(err)
 		}
 		if p, err := tower.Labels(t.Context(), []string{"boot", "red"}, []string{Template}); err != nil || p == nil {

@@ -24,13 +24,13 @@ import (
 
 // Tower turns texts into embeddings. It is safe for concurrent use.
 type Tower struct {
-	dir    string
-	tokens *tokenizer.Tokenizer
-	shape  shape
-	run    encoder
-	mu     sync.Mutex
-	logit  logit
-	image  map[string][]float32 // some weights of the image tower in the same file, as package nn/zoo names them
+	dir     string
+	tokens  *tokenizer.Tokenizer
+	shape   towerShape
+	encoder encoder
+	mu      sync.Mutex
+	logit   logit
+	image   map[string][]float32 // some weights of the image tower in the same file, as package nn/zoo names them
 }
 
 // encoder computes the embedding of each list of ids. All lists have the tower's length, and embeddings are taken at
@@ -39,9 +39,9 @@ type encoder interface {
 	encode(ids [][]int32, at []int) (*matrix.Dense, error)
 }
 
-// shape is what a configuration says.
-type shape struct {
-	said            *published.Text
+// towerShape is what a configuration says.
+type towerShape struct {
+	published       *published.Text
 	siglip          bool // no causal mask; padded, and taken at the last position
 	length, dim     int
 	heads           int
@@ -50,10 +50,10 @@ type shape struct {
 	end, pad, vocab int32 // end is -1 if the largest id is the end of a text
 }
 
-// Is reports whether a folder may hold a text tower: it has a tokenizer.json and a configuration.
-func Is(dir string) bool {
+// IsTower reports whether a folder may hold a text tower: it has a tokenizer.json and a configuration.
+func IsTower(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, tokenizer.FileName))
-	_, found := firstOf(dir, "config.json", "open_clip_config.json")
+	_, found := firstExisting(dir, "config.json", "open_clip_config.json")
 	return err == nil && found == nil
 }
 
@@ -61,11 +61,11 @@ func Is(dir string) bool {
 func Open(dir string) (*Tower, error) {
 	tokens, err := tokenizer.Read(dir)
 	if err != nil {
-		return nil, missing(dir, err)
+		return nil, missingFileError(dir, err)
 	}
 	t := &Tower{dir: dir, tokens: tokens}
-	if err = t.read(); err != nil {
-		return nil, missing(dir, err)
+	if err = t.readWeights(); err != nil {
+		return nil, missingFileError(dir, err)
 	}
 	if _, err := tokens.Encode("", t.shape.length); err != nil {
 		return nil, fmt.Errorf("%s: texts have %d tokens, which are too few: %w", dir, t.shape.length, err)
@@ -73,8 +73,8 @@ func Open(dir string) (*Tower, error) {
 	return t, nil
 }
 
-// missing says what a folder must hold.
-func missing(dir string, err error) error {
+// missingFileError says what a folder must hold.
+func missingFileError(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is not a folder of a text tower, which holds tokenizer.json, config.json and "+
 			"model.safetensors: %w", dir, err)
@@ -88,9 +88,9 @@ func (t *Tower) Dim() int { return t.shape.dim }
 // Dir is the folder of the tower.
 func (t *Tower) Dir() string { return t.dir }
 
-// Fits returns an error if the file of the tower holds the image tower that it was trained with too, and net has other
+// CheckImageTower returns an error if the file of the tower holds the image tower that it was trained with too, and net has other
 // weights. Only a few weights are compared.
-func (t *Tower) Fits(net *nn.Net) error {
+func (t *Tower) CheckImageTower(net *nn.Net) error {
 	for name, want := range t.image {
 		p := net.Param(name)
 		if p == nil || len(p.Value) != len(want) {
@@ -105,17 +105,17 @@ func (t *Tower) Fits(net *nn.Net) error {
 	return nil
 }
 
-// Sum is the SHA-256 of the tower's files: configuration, weights, tokenizer. Different sums are different towers.
-func Sum(dir string) (string, error) {
-	config, weights, err := filesOf(dir)
+// Checksum is the SHA-256 of the tower's files: configuration, weights, tokenizer. Different sums are different towers.
+func Checksum(dir string) (string, error) {
+	config, weights, err := findFiles(dir)
 	if err != nil {
-		return "", missing(dir, err)
+		return "", missingFileError(dir, err)
 	}
 	sum := sha256.New()
 	for _, path := range []string{config, weights, filepath.Join(dir, tokenizer.FileName)} {
 		f, err := fileinfo.Open(path)
 		if err != nil {
-			return "", missing(dir, err)
+			return "", missingFileError(dir, err)
 		}
 		_, err = io.Copy(sum, f)
 		if err = errors.Join(err, f.Close()); err != nil {
@@ -125,19 +125,19 @@ func Sum(dir string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// together is how many texts are computed at a time.
-const together = 16
+// batchTexts is how many texts are computed at a time.
+const batchTexts = 16
 
 // Embed returns an embedding for each text, as the tower computes it: not of unit length. Texts longer than the tower
 // takes are cut off: see Cuts.
 func (t *Tower) Embed(ctx context.Context, texts []string) (*matrix.Dense, error) {
 	out := matrix.New(len(texts), t.shape.dim)
-	for begin := 0; begin < len(texts); begin += together {
-		part := texts[begin:min(len(texts), begin+together)]
+	for begin := 0; begin < len(texts); begin += batchTexts {
+		part := texts[begin:min(len(texts), begin+batchTexts)]
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		ids, at, err := t.ids(part)
+		ids, at, err := t.tokenIDs(part)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +146,7 @@ func (t *Tower) Embed(ctx context.Context, texts []string) (*matrix.Dense, error
 			t.mu.Unlock()
 			return nil, err
 		}
-		got, err := t.run.encode(ids, at)
+		got, err := t.encoder.encode(ids, at)
 		t.mu.Unlock()
 		if err != nil {
 			return nil, err
@@ -158,8 +158,8 @@ func (t *Tower) Embed(ctx context.Context, texts []string) (*matrix.Dense, error
 	return out, nil
 }
 
-// Cuts says which texts are longer than the tower takes, in a sentence for each.
-func (t *Tower) Cuts(texts []string) (notes []string) {
+// TruncationNotes says which texts are longer than the tower takes, in a sentence for each.
+func (t *Tower) TruncationNotes(texts []string) (notes []string) {
 	most := t.shape.length
 	for _, text := range texts {
 		if _, whole, err := t.tokens.EncodeTruncated(t.canonical(text), most); err == nil && whole > most {
@@ -170,9 +170,9 @@ func (t *Tower) Cuts(texts []string) (notes []string) {
 	return notes
 }
 
-// distinguish returns an error if the tower takes two texts for the same.
-func (t *Tower) distinguish(texts []string) error {
-	ids, _, err := t.ids(texts)
+// checkDistinct returns an error if the tower takes two texts for the same.
+func (t *Tower) checkDistinct(texts []string) error {
+	ids, _, err := t.tokenIDs(texts)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (t *Tower) distinguish(texts []string) error {
 	for i, list := range ids {
 		key := fmt.Sprint(list)
 		other, ok := seen[key]
-		if ok && len(t.Cuts(texts[i:i+1])) > 0 {
+		if ok && len(t.TruncationNotes(texts[i:i+1])) > 0 {
 			return fmt.Errorf("%.200q and %.200q are the same text after the text tower has cut them to %d tokens: "+
 				"shorten them", other, texts[i], t.shape.length)
 		}
@@ -193,8 +193,8 @@ func (t *Tower) distinguish(texts []string) error {
 	return nil
 }
 
-// ids returns the ids of texts, padded to the tower's length, and where their embeddings are taken.
-func (t *Tower) ids(texts []string) (ids [][]int32, at []int, err error) {
+// tokenIDs returns the ids of texts, padded to the tower's length, and where their embeddings are taken.
+func (t *Tower) tokenIDs(texts []string) (tokenIDs [][]int32, at []int, err error) {
 	for _, text := range texts {
 		text = t.canonical(text)
 		list, err := t.tokens.Encode(text, t.shape.length)
@@ -205,16 +205,16 @@ func (t *Tower) ids(texts []string) (ids [][]int32, at []int, err error) {
 			return nil, nil, fmt.Errorf("the text %.60q has the token %d, but the weights in %s have %d: "+
 				"tokenizer.json is another network's", text, list[i], t.dir, t.shape.vocab)
 		}
-		place := t.place(list)
+		place := t.endPosition(list)
 		for len(list) < t.shape.length {
 			list = append(list, t.shape.pad)
 		}
 		if t.shape.siglip {
 			place = t.shape.length - 1
 		}
-		ids, at = append(ids, list), append(at, place)
+		tokenIDs, at = append(tokenIDs, list), append(at, place)
 	}
-	return ids, at, nil
+	return tokenIDs, at, nil
 }
 
 // canonical is the text as SigLIP saw it in training, whether or not the tokenizer does it too: lower case, and the
@@ -238,8 +238,8 @@ func (t *Tower) canonical(text string) string {
 
 const punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
-// place is the position of the end of a text: the first end token, or the first largest id.
-func (t *Tower) place(list []int32) int {
+// endPosition is the position of the end of a text: the first end token, or the first largest id.
+func (t *Tower) endPosition(list []int32) int {
 	if t.shape.end < 0 {
 		if len(list) == 0 {
 			return 0
@@ -249,8 +249,8 @@ func (t *Tower) place(list []int32) int {
 	return max(0, slices.Index(list, t.shape.end))
 }
 
-// Unit divides each row by its length. A row that is zero or not finite is an error.
-func Unit(m *matrix.Dense) error {
+// NormalizeRows divides each row by its length. A row that is zero or not finite is an error.
+func NormalizeRows(m *matrix.Dense) error {
 	for i := range m.Rows {
 		var sum float64
 		row := m.Row(i)

@@ -66,8 +66,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// change copies a folder of testdata with the text of one file replaced.
-func change(t *testing.T, from, file, old, by string) string {
+// copyWithChange copies a folder of testdata with the text of one file replaced.
+func copyWithChange(t *testing.T, from, file, old, by string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", from))); err != nil {
@@ -107,7 +107,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"siglip", "model.safetensors", `self_attn.q_proj.weight": {"dtype": "F32", "shape": [16, 16]`,
 			`self_attn.q_proj.weight": {"dtype": "F32", "shape": [8, 32] `, "shape [8 32], not"},
 	} {
-		_, err := Open(change(t, c.from, c.file, c.old, c.by))
+		_, err := Open(copyWithChange(t, c.from, c.file, c.old, c.by))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s: %v, want %q", c.file, c.by, err, c.want)
 		}
@@ -129,10 +129,10 @@ func TestEnd(t *testing.T) {
 		return got.Row(0)
 	}
 	is := embed("testdata/clip")
-	if !slices.Equal(is, embed(change(t, "clip", "config.json", `"eos_token_id": 513`, `"eos_token_id": 2`))) {
+	if !slices.Equal(is, embed(copyWithChange(t, "clip", "config.json", `"eos_token_id": 513`, `"eos_token_id": 2`))) {
 		t.Error("2 is not the largest id")
 	}
-	if slices.Equal(is, embed(change(t, "clip", "config.json", `"eos_token_id": 513`, `"eos_token_id": 512`))) {
+	if slices.Equal(is, embed(copyWithChange(t, "clip", "config.json", `"eos_token_id": 513`, `"eos_token_id": 512`))) {
 		t.Error("the end is taken elsewhere, and nothing changes")
 	}
 }
@@ -141,8 +141,8 @@ func TestEnd(t *testing.T) {
 func TestPadding(t *testing.T) {
 	var rows [][]float32
 	for _, dir := range []string{"testdata/siglip",
-		change(t, "siglip", "tokenizer_config.json", `"</s>"`, `{"content": "</s>"}`),
-		change(t, "siglip", "tokenizer_config.json", "</s>", "<pad>")} {
+		copyWithChange(t, "siglip", "tokenizer_config.json", `"</s>"`, `{"content": "</s>"}`),
+		copyWithChange(t, "siglip", "tokenizer_config.json", "</s>", "<pad>")} {
 		tower, err := Open(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -175,7 +175,7 @@ func TestCanonical(t *testing.T) {
 
 // TestForeignTokenizer: a token beyond the weights is an error.
 func TestForeignTokenizer(t *testing.T) {
-	tower, err := Open(change(t, "clip", "tokenizer.json", `"a</w>": 320`, `"a</w>": 3200`))
+	tower, err := Open(copyWithChange(t, "clip", "tokenizer.json", `"a</w>": 320`, `"a</w>": 3200`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,10 +228,10 @@ func TestSameBits(t *testing.T) {
 // TestSum: the digest is of all three files.
 func TestSum(t *testing.T) {
 	sums := map[string]bool{}
-	for _, dir := range []string{"testdata/clip", change(t, "clip", "config.json", "gelu", "quick_gelu"),
-		change(t, "clip", "tokenizer.json", "NFC", "Lowercase"),
-		change(t, "clip", "model.safetensors", "F32", "F32 ")} {
-		sum, err := Sum(dir)
+	for _, dir := range []string{"testdata/clip", copyWithChange(t, "clip", "config.json", "gelu", "quick_gelu"),
+		copyWithChange(t, "clip", "tokenizer.json", "NFC", "Lowercase"),
+		copyWithChange(t, "clip", "model.safetensors", "F32", "F32 ")} {
+		sum, err := Checksum(dir)
 		if err != nil || len(sum) != 64 {
 			t.Fatal(sum, err)
 		}
@@ -240,21 +240,21 @@ func TestSum(t *testing.T) {
 	if len(sums) != 4 {
 		t.Error(sums)
 	}
-	if !Is("testdata/clip") || Is(t.TempDir()) {
+	if !IsTower("testdata/clip") || IsTower(t.TempDir()) {
 		t.Error("Is")
 	}
-	if _, err := Sum(t.TempDir()); err == nil {
+	if _, err := Checksum(t.TempDir()); err == nil {
 		t.Error("the sum of nothing")
 	}
 }
 
 func TestUnit(t *testing.T) {
 	m := matrix.FromSlice(2, 2, []float32{3, 4, 0, -2})
-	if err := Unit(m); err != nil || !slices.Equal(m.Data, []float32{0.6, 0.8, 0, -1}) {
+	if err := NormalizeRows(m); err != nil || !slices.Equal(m.Data, []float32{0.6, 0.8, 0, -1}) {
 		t.Error(m.Data, err)
 	}
 	for _, v := range []float32{0, float32(math.Inf(1)), float32(math.NaN())} {
-		if err := Unit(matrix.FromSlice(1, 2, []float32{0, v})); err == nil {
+		if err := NormalizeRows(matrix.FromSlice(1, 2, []float32{0, v})); err == nil {
 			t.Error(v)
 		}
 	}
@@ -280,11 +280,11 @@ func TestMutations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _ = build(f, &s)
+			_, _ = buildLayers(f, &s)
 			return nil
 		}},
 		mutations.Reader{Name: "padding of a text tower", Valid: valid[4:], Read: func(text []byte) error {
-			_, err := padToken(text)
+			_, err := parsePadToken(text)
 			return err
 		}})
 }
@@ -301,18 +301,18 @@ func TestFits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tower.Fits(net); err != nil {
+	if err := tower.CheckImageTower(net); err != nil {
 		t.Error(err)
 	}
 	net.Param("norm.weight").Value[2] = 1.0001
-	if err := tower.Fits(net); err == nil || !strings.Contains(err.Error(), "norm.weight has other values") {
+	if err := tower.CheckImageTower(net); err == nil || !strings.Contains(err.Error(), "norm.weight has other values") {
 		t.Error(err)
 	}
 	other, err := Open("testdata/clip") // it has no image tower
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := other.Fits(net); err != nil {
+	if err := other.CheckImageTower(net); err != nil {
 		t.Error(err)
 	}
 }

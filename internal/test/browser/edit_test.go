@@ -120,7 +120,7 @@ func startShop(t *testing.T) *shop {
 		}
 	}
 	lines := ""
-	for right, to := range map[serve.Right]*string{serve.Read: &s.reader, serve.Write: &s.writer} {
+	for right, to := range map[serve.Permission]*string{serve.Read: &s.reader, serve.Write: &s.writer} {
 		secret, line, err := serve.NewKey(fmt.Sprintf("key%d", right), right)
 		if err != nil {
 			t.Fatal(err)
@@ -137,7 +137,7 @@ func startShop(t *testing.T) *shop {
 	server, err := serve.New(serve.Options{Page: page.Handler(), Limits: serve.Limits{Rate: -1}, Keys: keys,
 		Collections: []serve.Collection{
 			{Name: "shop", Store: s.shop, Embedder: meanColour{}, Folders: []string{photos}, Calibration: says,
-				Uploads: filepath.Join(s.dir, "uploads"), Following: missingState(t, s.items[:30])},
+				Uploads: filepath.Join(s.dir, "uploads"), FolderSync: missingState(t, s.items[:30])},
 			{Name: "other", Store: s.other, Embedder: meanColour{}, Uploads: filepath.Join(s.dir, "others")},
 		}})
 	if err != nil {
@@ -151,7 +151,7 @@ func startShop(t *testing.T) *shop {
 }
 
 // missingState is the state of following a folder in which the photos of items are missing.
-func missingState(t *testing.T, items []store.Item) *serve.Following {
+func missingState(t *testing.T, items []store.Item) *serve.FolderSync {
 	t.Helper()
 	dir, p := t.TempDir(), &serve.PendingRemovals{ID: "missing", Items: posters * perPoster}
 	for _, it := range items {
@@ -162,10 +162,10 @@ func missingState(t *testing.T, items []store.Item) *serve.Following {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := serve.NewFollowing("/home/owner/photos", "/home/owner/photos", func(p *serve.PendingRemovals, remove bool) error {
+	f := serve.NewFolderSync("/home/owner/photos", "/home/owner/photos", func(p *serve.PendingRemovals, remove bool) error {
 		return removals.Decide((*mirror.Pending)(p), remove)
 	})
-	f.Compared(serve.Comparison{Pending: p, LeftOut: []data.LeftOut{
+	f.ReportCompared(serve.SyncResult{Pending: p, LeftOut: []data.LeftOut{
 		{Reason: "no decoder", Count: 7, First: []string{"a.heic", "b.heic"}}, {Reason: "no image", Count: 1,
 			First: []string{"c.jpg"}}}})
 	return f

@@ -84,7 +84,7 @@ func startServer(t *testing.T) (address string, photo string) {
 	}
 	s, err := serve.New(serve.Options{Page: page.Handler(), Limits: serve.Limits{Rate: -1},
 		Collections: []serve.Collection{
-			{Name: "colours", Store: colours, Embedder: meanColour{}, Words: classText{}, Folders: []string{dir}},
+			{Name: "colours", Store: colours, Embedder: meanColour{}, TextEmbedder: classText{}, Folders: []string{dir}},
 			{Name: "points", Store: points, Embedder: meanColour{}, Folders: []string{dir}},
 			{Name: "database", Store: struct{ store.Store }{points}, Folders: []string{dir}},
 			{Name: "nothing", Store: &storetest.Memory{Dim: 3}, Folders: []string{dir}},
@@ -181,10 +181,10 @@ func useWords(c *chrome, of func(query string) string) {
 // useFollowing reads how a collection follows a folder, and sees that change.
 func useFollowing(c *chrome) {
 	c.t.Helper()
-	f, m := serve.NewFollowing("photos/<b>", "/photos/<b>", nil), &storetest.Memory{Dim: 3}
-	f.Embedding(120, 1900)
+	f, m := serve.NewFolderSync("photos/<b>", "/photos/<b>", nil), &storetest.Memory{Dim: 3}
+	f.ReportEmbedding(120, 1900)
 	s, err := serve.New(serve.Options{Page: page.Handler(), Limits: serve.Limits{Rate: -1},
-		Collections: []serve.Collection{{Name: "things", Store: m, Following: f}}})
+		Collections: []serve.Collection{{Name: "things", Store: m, FolderSync: f}}})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -201,12 +201,12 @@ func useFollowing(c *chrome) {
 	if err := m.Put(c.t.Context(), []store.Item{{ID: "a", Vector: []float32{1, 2, 3}}}, store.Insert); err != nil {
 		c.t.Fatal(err)
 	}
-	f.Compared(serve.Comparison{Changes: map[string]int{"added": 1}})
+	f.ReportCompared(serve.SyncResult{Changes: map[string]int{"added": 1}})
 	says("up to date at ")
 	c.checkContains("the number of items", c.text("#about"), "1 item")
 	checkLegible(c, 400)
 	checkNamed(c)
-	f.Failed(errors.New("no folder"))
+	f.ReportFailed(errors.New("no folder"))
 	c.open(listening.URL, 1300, "dark")
 	says("failed: no folder")
 }

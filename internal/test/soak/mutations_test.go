@@ -77,10 +77,10 @@ func TestMutations(t *testing.T) {
 				return err
 			}
 			_, _ = c.Threshold(0.01)
-			_, _ = c.Unknown(0.05, decide.Gallery{Classes: 10, Items: 30})
-			_, _ = c.Cover(0.9, 3)
-			c.Same(0.5, 0.5)
-			return c.Fits(embedding.Network{}, "", c.Dim)
+			_, _ = c.UnknownThreshold(0.05, decide.Gallery{Classes: 10, Items: 30})
+			_, _ = c.CoverageDistance(0.9, 3)
+			c.MatchProbability(0.5, 0.5)
+			return c.CheckNetwork(embedding.Network{}, "", c.Dim)
 		}},
 		mutations.Reader{Name: "measures of a gallery", Valid: []string{newMeasures(t, dir)}, Read: file("spread.json",
 			func(path string) error { _, err := decide.LoadMeasures(path, "these"); return err })},
@@ -355,7 +355,7 @@ func newCalibrations(t *testing.T) (valid []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		items := decide.Labelled{X: rng, Labels: labels}
+		items := decide.LabelledEmbeddings{X: rng, Labels: labels}
 		z, err := decide.CalibrateClosed(t.Context(), items, items, decide.Options{Distance: by})
 		if err != nil {
 			t.Fatal(err)
@@ -376,8 +376,8 @@ func newCalibrations(t *testing.T) (valid []string) {
 func newMeasures(t *testing.T, dir string) string {
 	t.Helper()
 	m := decide.Measures{Spread: decide.Spread{"a": {0.5, 0.75, 1}, "b": {0.1, 0.1}},
-		Tryout: &decide.Tryout{Strangers: []decide.ClassScores{{Scores: []float64{1, 2, 3}, Group: 1}},
-			Own: []decide.ClassScores{{Scores: []float64{-1}}}}}
+		StrangerTrial: &decide.StrangerTrial{Strangers: []decide.ClassScores{{Scores: []float64{1, 2, 3}, Group: 1}},
+			OwnItems: []decide.ClassScores{{Scores: []float64{-1}}}}}
 	path := filepath.Join(dir, "valid.json")
 	if err := m.Save(path, "these"); err != nil {
 		t.Fatal(err)

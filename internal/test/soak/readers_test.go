@@ -300,7 +300,7 @@ func writeIndex(t *testing.T, dir string) {
 	}
 	_, err = x.Add(t.Context(), some(0, 300), index.AddOptions{})
 	if err == nil {
-		err = x.Compact(t.Context(), index.CompactOptions{Lists: 5})
+		err = x.Compact(t.Context(), index.CompactOptions{NumLists: 5})
 	}
 	if err == nil {
 		_, err = x.Add(t.Context(), some(500, 20), index.AddOptions{})

@@ -59,7 +59,7 @@ func Check(t *testing.T, s store.Store) {
 	}
 	search(store.Query{K: 10}, "a/1", "b/2", "ä")
 	search(store.Query{K: 2, Vectors: true}, "a/1", "b/2")
-	search(store.Query{K: 10, Except: []string{"a/1"}}, "b/2", "ä")
+	search(store.Query{K: 10, ExcludeIDs: []string{"a/1"}}, "b/2", "ä")
 	search(store.Query{K: 10, Filter: `price > 2`}, "b/2")
 	search(store.Query{K: 10, Filter: "(price < 3) and `label` != \"x\""}, "b/2")
 	hits, err := s.Search(ctx, store.Query{Vector: []float32{4, 0}, K: 1})
@@ -113,7 +113,7 @@ func checkBrowser(t *testing.T, b store.Browser) {
 	if err != nil || passed != 1 || len(page) != 1 || page[0].ID != "b/2" || page[0].Vector != nil {
 		t.Errorf("drawn %+v of %d, %v", page, passed, err)
 	}
-	if ids, err := b.Like(t.Context(), "b/", 5); err != nil || !slices.Equal(ids, []string{"b/2"}) {
+	if ids, err := b.SimilarIDs(t.Context(), "b/", 5); err != nil || !slices.Equal(ids, []string{"b/2"}) {
 		t.Errorf("like b/: %q, %v", ids, err)
 	}
 }

@@ -99,7 +99,7 @@ func (m *Memory) Search(ctx context.Context, q store.Query) ([]store.Hit, error)
 	}
 	var hits []store.Hit
 	for _, it := range m.items {
-		if slices.Contains(q.Except, it.ID) || !keep.Match(&it) {
+		if slices.Contains(q.ExcludeIDs, it.ID) || !keep.Match(&it) {
 			continue
 		}
 		sum := 0.0
@@ -235,7 +235,7 @@ func (m *Memory) Sample(ctx context.Context, p store.Page, seed uint64) ([]store
 }
 
 // Like implements store.Browser: it returns the ids that contain the text.
-func (m *Memory) Like(ctx context.Context, text string, limit int) ([]string, error) {
+func (m *Memory) SimilarIDs(ctx context.Context, text string, limit int) ([]string, error) {
 	if err := m.fault(ctx, "Like"); err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func CheckSame(t *testing.T, right, other store.Store, orders bool) {
 		}
 	}
 	for _, filter := range append(slices.Clone(Filters), Ordered...) {
-		q := store.Query{Vector: items[7].Vector, K: 40, Filter: filter, Except: []string{items[7].ID}}
+		q := store.Query{Vector: items[7].Vector, K: 40, Filter: filter, ExcludeIDs: []string{items[7].ID}}
 		want, err := right.Search(ctx, q)
 		if err != nil {
 			t.Fatal(err)

@@ -201,7 +201,7 @@ func (c *Case) work(devices []xla.Device) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt, err := optim.NewOnDevice(optim.Config{}, train.Params(net, obj), net)
+	opt, err := optim.NewDeviceOptimizer(optim.OptimizerConfig{}, train.Params(net, obj), net)
 	if err != nil {
 		return nil, err
 	}

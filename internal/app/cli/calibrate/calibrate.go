@@ -17,7 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// FromSeen is the value of Calibration.From with AllowSeen.
+// FromSeen is the value of Calibration.ClassSource with AllowSeen.
 const FromSeen = "that training saw"
 
 // Options name the photos to learn from, in the terms of the command line.
@@ -25,7 +25,7 @@ type Options struct {
 	Distance  string // "": that of the network
 	Column    string // column of labels; "": the first
 	AllowSeen bool   // use classes that training saw as unknown classes
-	// KeepFailed keeps failed photos, which are left out by the rule of clean.Failed.
+	// KeepFailed keeps failed photos, which are left out by the rule of clean.FindFailedPhotos.
 	KeepFailed bool
 	Folds      int    // trainings, each without a part of the classes; 0: none
 	Seed       uint64 // of the random folds
@@ -72,7 +72,7 @@ type Photos struct {
 	Distance rank.Distance
 	// New has photos of classes that training did not see, for an open calibration. Without them X is nil, and Missing
 	// names what is missing.
-	New     decide.Labelled
+	New     decide.LabelledEmbeddings
 	classes map[int64]string // names of the labels of New
 	Missing string
 	// Failed names the photos that LeaveOutFailed left out of New.
@@ -83,10 +83,10 @@ type Photos struct {
 	trained *Split               // the photos of training; nil if they are not known
 	from    string               // where the classes come from
 	// For a closed calibration: held-out photos of classes that training saw, and training's photos of them.
-	known, items decide.Labelled
+	known, items decide.LabelledEmbeddings
 	names        []string
 	// For its gate: unknown photos, and all photos of the run, among which they are looked up.
-	strangers, all decide.Labelled
+	strangers, all decide.LabelledEmbeddings
 	found          []decide.Stranger // used instead of strangers
 }
 
@@ -105,7 +105,7 @@ func (s *Photos) useTable(t *embedding.Table, name string) error {
 	if t.X == nil || len(t.Columns) == 0 {
 		return fmt.Errorf("%s holds no embeddings with labels", name)
 	}
-	s.New, s.name = decide.Labelled{X: t.X, Labels: t.Labels()[0]}, t.RowName
+	s.New, s.name = decide.LabelledEmbeddings{X: t.X, Labels: t.Labels()[0]}, t.RowName
 	s.classes = make(map[int64]string)
 	for i, l := range s.New.Labels {
 		s.classes[l] = t.Columns[0].At(i)
@@ -124,7 +124,7 @@ func (s *Photos) Calibrate(ctx context.Context, opt decide.Options) (*decide.Cal
 	if err != nil {
 		return nil, err
 	}
-	c.From = s.from
+	c.ClassSource = s.from
 	if closed != nil {
 		c.Closed = closed.Closed
 	}
@@ -140,15 +140,15 @@ func (s *Photos) calibrateClosed(ctx context.Context, opt decide.Options) (*deci
 	if err != nil {
 		return nil, err
 	}
-	c.From, c.Closed.Names = s.from, s.names
+	c.ClassSource, c.Closed.Names = s.from, s.names
 	found := s.found
 	if s.strangers.X != nil {
-		if found, err = decide.LookUpStrangers(ctx, s.strangers, s.all, s.Distance); err != nil {
+		if found, err = decide.SearchStrangers(ctx, s.strangers, s.all, s.Distance); err != nil {
 			return nil, err
 		}
 	}
 	if found != nil {
-		c.Closed.Gate, err = decide.NewGate(c.Closed, found, s.all.X.Rows)
+		c.Closed.Gate, err = decide.NewStrangerGate(c.Closed, found, s.all.X.Rows)
 	}
 	return c, err
 }
@@ -158,9 +158,9 @@ func (s *Photos) calibrateClosed(ctx context.Context, opt decide.Options) (*deci
 func (s *Photos) MeasureDrift(ctx context.Context, c *decide.Calibration, name string, photos *matrix.Dense,
 	fmr []float64) (
 	*decide.Drift, error) {
-	if n := len(s.New.Labels); n != c.Given {
+	if n := len(s.New.Labels); n != c.InputPhotos {
 		return nil, fmt.Errorf("the calibration was learned from %d photos, but %s has %d: photos without labels are "+
-			"compared with the photos of the calibration; name them with --data", c.Given, name, n)
+			"compared with the photos of the calibration; name them with --data", c.InputPhotos, name, n)
 	}
 	return c.Drift(ctx, s.New.X, s.New.Labels, photos, fmr)
 }

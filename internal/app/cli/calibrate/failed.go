@@ -28,7 +28,7 @@ func (s *Photos) LeaveOutFailed(ctx context.Context) error {
 			maxComparedFailed, n)
 		return nil
 	}
-	rows, err := clean.Failed(ctx, s.New.X, s.New.Labels, s.Distance)
+	rows, err := clean.FindFailedPhotos(ctx, s.New.X, s.New.Labels, s.Distance)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -53,13 +53,13 @@ func (s *Photos) LeaveOutFailed(ctx context.Context) error {
 	}
 	fmt.Fprintf(s.opt.Remarks, "left out %s, in groups of %d or more of %d classes or more that are nearly the same "+
 		"(at most a quarter of the usual distance within a class apart): %s%s; --keep-failed keeps them\n",
-		enum.Count(len(rows), "failed photo"), clean.FailedPhotos, clean.FailedClasses, strings.Join(some, ", "), more)
+		enum.Count(len(rows), "failed photo"), clean.MinFailedPhotos, clean.MinFailedClasses, strings.Join(some, ", "), more)
 	return nil
 }
 
 // leaveOutRows returns the photos whose rows are not out.
-func leaveOutRows(l decide.Labelled, out map[int]bool) decide.Labelled {
-	var kept decide.Labelled
+func leaveOutRows(l decide.LabelledEmbeddings, out map[int]bool) decide.LabelledEmbeddings {
+	var kept decide.LabelledEmbeddings
 	var rows []float32
 	for i, c := range l.Labels {
 		if !out[i] {

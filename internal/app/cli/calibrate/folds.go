@@ -71,7 +71,7 @@ func (d *Split) Folds(m *run.Model, dir string, n int, seed uint64) (*Folds, err
 	case errors.Is(err, fs.ErrNotExist): // an imported network, or a copy without the checkpoint
 	case err != nil:
 		return nil, err
-	case ended == 0 || m.Config.Train.Schedule != string(optim.Cosine): // the cosine depends on the number of epochs
+	case ended == 0 || m.Config.Train.Schedule != string(optim.CosineRate): // the cosine depends on the number of epochs
 		f.Epochs = ended
 	}
 	f.Duration = epochsDuration(folder, f.Epochs)
@@ -110,7 +110,7 @@ func (f *Folds) FindStrangers(ctx context.Context, by rank.Distance) ([]decide.S
 		if err != nil {
 			return nil, fmt.Errorf("fold %d of %d: %w", k+1, f.N, err)
 		}
-		photos, items := decide.Labelled{}, decide.Labelled{X: e.X}
+		photos, items := decide.LabelledEmbeddings{}, decide.LabelledEmbeddings{X: e.X}
 		var values []float32
 		for row, p := range e.Pos {
 			items.Labels = append(items.Labels, labels[p])
@@ -119,7 +119,7 @@ func (f *Folds) FindStrangers(ctx context.Context, by rank.Distance) ([]decide.S
 			}
 		}
 		photos.X = matrix.FromSlice(len(photos.Labels), e.X.Cols, values)
-		found, err := decide.LookUpStrangers(ctx, photos, items, by)
+		found, err := decide.SearchStrangers(ctx, photos, items, by)
 		if err != nil {
 			return nil, err
 		}
@@ -131,9 +131,9 @@ func (f *Folds) FindStrangers(ctx context.Context, by rank.Distance) ([]decide.S
 // assignFolds assigns each class that training saw to one of n folds.
 func (d *Split) assignFolds(n int, seed uint64) (map[int64]int, error) {
 	classes, fold := d.classes(d.Train), make(map[int64]int)
-	if len(classes) < decide.FewestStrangers {
+	if len(classes) < decide.MinStrangerClasses {
 		return nil, fmt.Errorf("the run has %d classes, too few to leave some out of the training: %d are needed",
-			len(classes), decide.FewestStrangers)
+			len(classes), decide.MinStrangerClasses)
 	}
 	if n > len(classes) {
 		return nil, fmt.Errorf("%d folds are more than the run has classes: want 2 to %d", n, len(classes))

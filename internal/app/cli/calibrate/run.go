@@ -119,7 +119,7 @@ func (s *Photos) embed(ctx context.Context) error {
 	if err := s.checkUnseen(&t.Columns[0], s.opt.Data); err != nil {
 		return err
 	}
-	strangers := decide.Labelled{X: s.New.X}
+	strangers := decide.LabelledEmbeddings{X: s.New.X}
 	for _, l := range s.New.Labels { // these numbers must differ from those of the classes that training saw
 		strangers.Labels = append(strangers.Labels, -1-l)
 	}
@@ -183,7 +183,7 @@ func (s *Photos) useHeldOut(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	s.New, s.from, s.name = decide.Labelled{X: got.X, Labels: labels}, p.From, got.Table().RowName
+	s.New, s.from, s.name = decide.LabelledEmbeddings{X: got.X, Labels: labels}, p.From, got.Table().RowName
 	return nil
 }
 
@@ -227,7 +227,7 @@ func (s *Photos) useAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.all = decide.Labelled{X: e.X, Labels: labels}
+	s.all = decide.LabelledEmbeddings{X: e.X, Labels: labels}
 	items, photos := []*data.Part{p.Train}, []*data.Part{p.Known}
 	if p.New != nil {
 		items, photos = append(items, p.New), append(photos, p.New)
@@ -242,22 +242,22 @@ func (s *Photos) useAll(ctx context.Context) error {
 	var at, of map[int]int
 	s.items, at = selectRows(e, labels, items...)
 	s.known, of = selectRows(e, labels, photos...)
-	s.known.Itself = make([]int, len(s.known.Labels))
+	s.known.SelfRows = make([]int, len(s.known.Labels))
 	for sample, row := range of {
-		s.known.Itself[row] = -1
+		s.known.SelfRows[row] = -1
 		if item, ok := at[sample]; ok {
-			s.known.Itself[row] = item
+			s.known.SelfRows[row] = item
 		}
 	}
 	s.names = p.Names(p.All)
 	if s.opt.AllowSeen {
-		s.strangers, s.from = decide.Labelled{X: s.known.X, Labels: s.known.Labels}, FromSeen
+		s.strangers, s.from = decide.LabelledEmbeddings{X: s.known.X, Labels: s.known.Labels}, FromSeen
 	}
 	return nil
 }
 
 // selectRows returns the rows of embeddings whose photos are in parts, and the row of each sample.
-func selectRows(e *run.Embeddings, labels []int64, parts ...*data.Part) (out decide.Labelled, at map[int]int) {
+func selectRows(e *run.Embeddings, labels []int64, parts ...*data.Part) (out decide.LabelledEmbeddings, at map[int]int) {
 	in := make(map[int]bool)
 	for _, p := range parts {
 		for _, i := range p.Index {

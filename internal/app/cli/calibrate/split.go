@@ -50,26 +50,26 @@ func NewSplit(sel *data.Parts, label string) *Split {
 	validation := []*data.Part{sel.Validation}
 	all := []*data.Part{sel.Validation, sel.Query, sel.Gallery, sel.Seen}
 	d.New, d.From = kept(validation, unseen), "kept for validation"
-	if d.numPairedClasses(d.New) < decide.FewestStrangers {
+	if d.numPairedClasses(d.New) < decide.MinStrangerClasses {
 		d.New, d.From = kept(all, unseen), "kept for validation or the test"
 	}
-	if d.Known = kept(validation, seen); d.Known.Len() < decide.FewestKnown {
+	if d.Known = kept(validation, seen); d.Known.Len() < decide.MinKnownPhotos {
 		d.Known = kept(all, seen)
 	}
 	d.All = kept(append([]*data.Part{sel.Train}, all...), func(bool) bool { return true })
 	n, m := d.numPairedClasses(d.New), d.Known.Len()
-	if n < decide.FewestStrangers {
+	if n < decide.MinStrangerClasses {
 		d.New, d.From = nil, ""
 		d.Missing = fmt.Sprintf("%s with two photos or more that training did not see (%d are needed)",
-			enum.Count(n, "class"), decide.FewestStrangers)
+			enum.Count(n, "class"), decide.MinStrangerClasses)
 	}
-	if m < decide.FewestKnown {
+	if m < decide.MinKnownPhotos {
 		d.Known = nil
 		if d.Missing != "" {
 			d.Missing += " and "
 		}
 		d.Missing += fmt.Sprintf("%s of the training classes that it did not train on (%d are needed)",
-			enum.Count(m, "photo"), decide.FewestKnown)
+			enum.Count(m, "photo"), decide.MinKnownPhotos)
 	}
 	return d
 }

@@ -42,7 +42,7 @@ func TestLoss(t *testing.T) {
 	}
 	var out bytes.Buffer
 	l := openLink(t, "loss", string(answer), &out)
-	obj, err := objective.New(objective.Options{Loss: l.Loss(), Mine: mine.Config{Positives: mine.AllPositives,
+	obj, err := objective.New(objective.Options{Loss: l.Loss(), Mine: mine.MiningConfig{Positives: mine.AllPositives,
 		Negatives: mine.AllNegatives}})
 	if err != nil {
 		t.Fatal(err)

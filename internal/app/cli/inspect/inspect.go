@@ -85,7 +85,7 @@ type Unreadable struct {
 }
 
 // Group is a group of samples with the same picture: the same pixels, or, if Near, the same
-// up to size, compression, brightness and its edges; see clean.Duplicates.
+// up to size, compression, brightness and its edges; see clean.FindDuplicates.
 type Group struct {
 	Names  []string `json:"names"`
 	Labels []string `json:"labels"`
@@ -208,7 +208,7 @@ const sampleMemory = 2 << 10
 type fingerprint struct {
 	w, h, c int
 	pixels  [32]byte
-	print   *clean.Print
+	print   *clean.Fingerprint
 	err     error
 }
 
@@ -257,7 +257,7 @@ func (e *imageReader) takeFingerprint(ctx context.Context, d *data.Dataset, i in
 	p.w, p.h, p.c = im.W, im.H, im.C
 	p.pixels = sha256.Sum256(im.Pix)
 	im.SetChannels(1)
-	p.print = clean.NewPrint(e.reduce(im))
+	p.print = clean.NewFingerprint(e.reduce(im))
 }
 
 // reduce reduces a large picture of greys, which makes its print much faster.
@@ -301,7 +301,7 @@ func minMedianMax(v []int) (s [3]int) {
 }
 
 // findDuplicates groups samples by picture: by equal pixels, or as copies of each other by the rule of
-// clean.Duplicates. Parts of pictures are left to kindred clean, which takes longer. If most pictures are
+// clean.FindDuplicates. Parts of pictures are left to kindred clean, which takes longer. If most pictures are
 // line drawings, which are alike without being copies, only their pixels count.
 func findDuplicates(ctx context.Context, d *data.Dataset, prints []fingerprint) ([]Group, error) {
 	type pixels struct {
@@ -309,7 +309,7 @@ func findDuplicates(ctx context.Context, d *data.Dataset, prints []fingerprint) 
 		sum     [32]byte
 	}
 	first := make(map[pixels]int)
-	different := make([]*clean.Print, len(prints)) // nil for pixels that an earlier sample has
+	different := make([]*clean.Fingerprint, len(prints)) // nil for pixels that an earlier sample has
 	var pairs []clean.Copy
 	drawn := 0
 	for i := range prints {
@@ -323,18 +323,18 @@ func findDuplicates(ctx context.Context, d *data.Dataset, prints []fingerprint) 
 			continue
 		}
 		first[key], different[i] = i, p.print
-		if p.print.Drawn() {
+		if p.print.IsDrawing() {
 			drawn++
 		}
 	}
 	if 2*drawn > len(first) {
 		for i, p := range different {
-			if p != nil && p.Drawn() {
+			if p != nil && p.IsDrawing() {
 				different[i] = nil
 			}
 		}
 	}
-	copies, err := clean.Duplicates(ctx, different, clean.DuplicateOptions{Whole: true})
+	copies, err := clean.FindDuplicates(ctx, different, clean.DuplicateOptions{WholeOnly: true})
 	if err != nil {
 		return nil, err
 	}
@@ -343,7 +343,7 @@ func findDuplicates(ctx context.Context, d *data.Dataset, prints []fingerprint) 
 		near[c.A] = true
 	}
 	var out []Group
-	for _, list := range clean.Groups(append(pairs, copies...)) {
+	for _, list := range clean.GroupCopies(append(pairs, copies...)) {
 		out = append(out, newGroup(d, list, slices.ContainsFunc(list, func(i int) bool { return near[i] })))
 	}
 	slices.SortFunc(out, func(a, b Group) int {

@@ -52,7 +52,7 @@ func ChooseColumns(have []store.Column, names []string) ([]store.Column, error) 
 
 // items yields the chosen items of an index. Their order is that of the index, not of the ids.
 func (s *Selection) items(x *index.Index) iter.Seq2[store.Item, error] {
-	all := x.Bare()
+	all := x.AllWithoutVectors()
 	if s.Vectors {
 		all = x.All()
 	}

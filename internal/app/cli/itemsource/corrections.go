@@ -182,7 +182,7 @@ func Apply(ctx context.Context, x *index.Index, of []Correction, prefix string, 
 			it.Columns[name] = v
 		}
 		it.Columns["label"] = c.To
-		if err := store.FitClasses(&it, x.Info().Columns); err != nil {
+		if err := store.ConvertClasses(&it, x.Info().Columns); err != nil {
 			return nil, err
 		}
 		mirror.CopyFileRecord(&old, &it)

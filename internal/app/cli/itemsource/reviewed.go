@@ -44,7 +44,7 @@ func (r *Items) Normalize(d rank.Distance) error {
 	switch d {
 	case rank.Euclidean:
 	case rank.Cosine:
-		r.X = rank.Normalized(r.X)
+		r.X = rank.NormalizeRows(r.X)
 	default:
 		return fmt.Errorf("distance %v: want euclidean or cosine", d)
 	}

@@ -80,7 +80,7 @@ func Run(ctx context.Context, dir string, opt Options) (done *Result, err error)
 	}
 	defer func() { err = errors.Join(err, w.staged.Close()) }()
 	if n := in.Network; n.IsSame(w.network.Network) &&
-		n.WordsSum == w.network.WordsSum && in.Distance == opt.Distance {
+		n.TextTowerSum == w.network.TextTowerSum && in.Distance == opt.Distance {
 		w.done.Unchanged, w.done.Items, w.done.Network = true, in.Items, n
 		return w.done, w.remove()
 	}
@@ -124,10 +124,10 @@ func (w *rebuild) readAndFollow(ctx context.Context) error {
 
 // rebuildLists sorts the new vectors into as many lists as the old ones.
 func (w *rebuild) rebuildLists(ctx context.Context, old *index.Lists) error {
-	if now := w.staged.Info().Lists; old == nil || now != nil && now.Lists == old.Lists {
+	if now := w.staged.Info().Lists; old == nil || now != nil && now.NumLists == old.NumLists {
 		return nil
 	}
-	opt := index.CompactOptions{Lists: old.Lists, Progress: func(stage string, share float64) {
+	opt := index.CompactOptions{NumLists: old.NumLists, Progress: func(stage string, share float64) {
 		w.progress(stage, int(1000*share), 1000)
 	}}
 	return w.staged.Compact(ctx, opt)

@@ -43,7 +43,7 @@ type pass struct {
 // syncItems makes staged have the items and columns of an index. Vectors that it has are kept; the others are computed.
 func (w *rebuild) syncItems(ctx context.Context, x *index.Index) error {
 	p := &pass{rebuild: w, x: x, known: map[string]string{}, total: x.Info().Items, left: map[string]bool{}}
-	for it, err := range w.staged.Bare() {
+	for it, err := range w.staged.AllWithoutVectors() {
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (w *rebuild) syncItems(ctx context.Context, x *index.Index) error {
 		}
 	}
 	n := 0
-	for it, err := range x.Bare() {
+	for it, err := range x.AllWithoutVectors() {
 		if err == nil {
 			err = p.compare(ctx, &it)
 		}
@@ -269,7 +269,7 @@ func (p *pass) embedItems(ctx context.Context, ids []string) error {
 // removeOthers removes the items that the index does not have, and those that cannot be embedded.
 func (p *pass) removeOthers(ctx context.Context) error {
 	var gone []string
-	for it, err := range p.staged.Bare() {
+	for it, err := range p.staged.AllWithoutVectors() {
 		if err != nil {
 			return err
 		}

@@ -44,10 +44,10 @@ type Ranking struct {
 	Jobs []jobs.Job
 }
 
-// Positives is rank.Positives done by workers.
-func (r *Ranking) Positives(ctx context.Context, queries rank.Set, gallery *rank.Set, opt rank.Options,
-	visit func(rank.Query)) error {
-	s := rankSpec{Distance: opt.Distance, Depth: opt.Depth, First: opt.First}
+// Positives is rank.RankPositives done by workers.
+func (r *Ranking) Positives(ctx context.Context, queries rank.Set, gallery *rank.Set, opt rank.RankOptions,
+	visit func(rank.RankedQuery)) error {
+	s := rankSpec{Distance: opt.Distance, Depth: opt.Depth, First: opt.FirstOnly}
 	var err error
 	if s.Queries, err = r.storeSet(ctx, queries); err != nil {
 		return err
@@ -60,8 +60,8 @@ func (r *Ranking) Positives(ctx context.Context, queries rank.Set, gallery *rank
 	n, rows := queries.X.Rows, max(1, cmp.Or(r.Rows, 4096))
 	for s.From = 0; s.From < n; s.From += rows {
 		s.To = min(n, s.From+rows)
-		if opt.Self != nil {
-			s.Self = opt.Self[s.From:s.To]
+		if opt.SelfRows != nil {
+			s.Self = opt.SelfRows[s.From:s.To]
 		}
 		j, err := jobs.New(rankKind, s)
 		if err != nil {
@@ -126,21 +126,21 @@ func (k *WorkerKit) rank(ctx context.Context, t jobs.Task) ([]byte, error) {
 	if s.From < 0 || s.From >= s.To || s.To > n || s.Self != nil && len(s.Self) != s.To-s.From {
 		return nil, fmt.Errorf("queries %d to %d of %d, of which %d are items", s.From, s.To, n, len(s.Self))
 	}
-	opt := rank.Options{Distance: s.Distance, Depth: s.Depth, First: s.First, From: s.From, To: s.To,
+	opt := rank.RankOptions{Distance: s.Distance, Depth: s.Depth, FirstOnly: s.First, From: s.From, To: s.To,
 		Progress: func(done float64) { t.Report(fmt.Sprintf("%.0f %%", 100*done)) }}
 	if s.Self != nil {
-		opt.Self = slices.Repeat([]int32{-1}, n)
-		copy(opt.Self[s.From:], s.Self)
+		opt.SelfRows = slices.Repeat([]int32{-1}, n)
+		copy(opt.SelfRows[s.From:], s.Self)
 	}
 	var out []byte
-	err := rank.Positives(ctx, k.ranked.queries, k.ranked.gallery, opt, func(q rank.Query) { out = addRanks(out, q) })
+	err := rank.RankPositives(ctx, k.ranked.queries, k.ranked.gallery, opt, func(q rank.RankedQuery) { out = addRanks(out, q) })
 	return out, err
 }
 
 // addRanks appends R, the number of ranks and their differences. Queries and columns
 // come in order.
-func addRanks(b []byte, q rank.Query) []byte {
-	b = binary.AppendUvarint(b, uint64(q.R))
+func addRanks(b []byte, q rank.RankedQuery) []byte {
+	b = binary.AppendUvarint(b, uint64(q.Positives))
 	b = binary.AppendUvarint(b, uint64(len(q.Ranks)))
 	last := int32(0)
 	for _, r := range q.Ranks {
@@ -153,7 +153,7 @@ func addRanks(b []byte, q rank.Query) []byte {
 var errDamaged = errors.New("a damaged result")
 
 // readRanks reads what addRanks wrote of the queries from..to-1.
-func readRanks(b []byte, from, to, columns int, visit func(rank.Query)) error {
+func readRanks(b []byte, from, to, columns int, visit func(rank.RankedQuery)) error {
 	bad := false
 	next := func(most int64) int64 {
 		v, n := binary.Uvarint(b)
@@ -167,11 +167,11 @@ func readRanks(b []byte, from, to, columns int, visit func(rank.Query)) error {
 	var ranks []int32
 	for i := from; i < to; i++ {
 		for c := range columns {
-			q := rank.Query{Index: i, Column: c, R: int(next(math.MaxInt32))}
+			q := rank.RankedQuery{Index: i, Column: c, Positives: int(next(math.MaxInt32))}
 			ranks = ranks[:0]
 			last := int64(0)
 			// A rank takes a byte at least.
-			for range next(int64(min(len(b), q.R))) {
+			for range next(int64(min(len(b), q.Positives))) {
 				last += next(math.MaxInt32 - last)
 				ranks = append(ranks, int32(last))
 			}

@@ -21,18 +21,18 @@ func checkLines(t *testing.T, got string, want ...string) {
 // TestWrite: a promise is broken in each trial that measures more than its rate, means are
 // over the trials that were not refused, and each reason for a refusal is told once.
 func TestWrite(t *testing.T) {
-	trial := func(fmr float64, refused string) *decide.Trial {
-		return &decide.Trial{Classes: 5, Photos: 40,
-			Same: decide.Reliability{ECE: fmr, Chance: 0.003, Debiased: fmr / 2},
+	trial := func(fmr float64, refused string) *decide.Validation {
+		return &decide.Validation{Classes: 5, Photos: 40,
+			Reliability: decide.Reliability{ECE: fmr, Chance: 0.003, Debiased: fmr / 2},
 			Matches: []decide.Match{
-				{Threshold: decide.Threshold{Rate: 0.1}, FMR: fmr, TMR: 0.8, Plain: 0.05, Seen: new(0.25)},
-				{Threshold: decide.Threshold{Rate: 0.01}, Refused: "too few classes", Plain: 0.02}},
-			Opens: []decide.Open{{Threshold: decide.Threshold{Rate: 0.05}, Gallery: 20, Refused: refused}},
-			Covers: []decide.Cover{{Coverage: 0.9, Measured: fmr, Size: 3,
-				ByClass: &decide.ByClass{Measured: 0.88, Low: 0.85, Size: 2.5, Own: 0.5}}}}
+				{Threshold: decide.Threshold{Rate: 0.1}, FMR: fmr, TMR: 0.8, UnboundedFMR: 0.05, SeenFMR: new(0.25)},
+				{Threshold: decide.Threshold{Rate: 0.01}, RefusalReason: "too few classes", UnboundedFMR: 0.02}},
+			OpenSets: []decide.OpenSet{{Threshold: decide.Threshold{Rate: 0.05}, Gallery: 20, RefusalReason: refused}},
+			Coverages: []decide.Coverage{{Requested: 0.9, Measured: fmr, MeanSize: 3,
+				ByClass: &decide.ClassCoverage{Measured: 0.88, LowestDecile: 0.85, MeanSize: 2.5, OwnSpread: 0.5}}}}
 	}
 	var b strings.Builder
-	if err := Write(&b, []*decide.Trial{trial(0.08, ""), trial(0.12, ""), trial(0.16, "")}); err != nil {
+	if err := Write(&b, []*decide.Validation{trial(0.08, ""), trial(0.12, ""), trial(0.16, "")}); err != nil {
 		t.Fatal(err)
 	}
 	checkLines(t, b.String(), "3 trials, each on 40 photos of 5 other classes",
@@ -43,7 +43,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("%s", b.String())
 	}
 	b.Reset()
-	if err := Write(&b, []*decide.Trial{trial(0.08, "no gallery")}); err != nil {
+	if err := Write(&b, []*decide.Validation{trial(0.08, "no gallery")}); err != nil {
 		t.Fatal(err)
 	}
 	checkLines(t, b.String(), "1 trial, each", "unknown photos 0.05 among 20 refused", "no gallery")
@@ -53,9 +53,9 @@ func TestWrite(t *testing.T) {
 func TestWriteDrift(t *testing.T) {
 	for p, want := range map[float64]string{0.04: "the photos differ from those", 0.06: "no difference was found"} {
 		var b strings.Builder
-		d := &decide.Drift{Photos: 9, Classes: 3, Known: 4, Reference: 5, P: p, Matches: []decide.DriftMatch{
-			{Threshold: decide.Threshold{Rate: 0.1}, New: 0.2, Known: 0.05},
-			{Threshold: decide.Threshold{Rate: 0.01}, Refused: "too few\x1b classes"}}}
+		d := &decide.Drift{Photos: 9, Classes: 3, KnownClasses: 4, ReferencePhotos: 5, P: p, Matches: []decide.DriftMatch{
+			{Threshold: decide.Threshold{Rate: 0.1}, NewRate: 0.2, KnownRate: 0.05},
+			{Threshold: decide.Threshold{Rate: 0.01}, RefusalReason: "too few\x1b classes"}}}
 		if err := WriteDrift(&b, d); err != nil {
 			t.Fatal(err)
 		}

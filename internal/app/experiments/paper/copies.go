@@ -92,7 +92,7 @@ func (m *material) scoreCopies(ctx context.Context, of alteration, most int) ([]
 	rng := rand.New(rand.NewPCG(m.cfg.Train.Seed, 0xc09e))
 	n := m.train.Len()
 	original := rng.Perm(n)[:min(most, n/2)] // pictures to copy
-	prints := make([]*clean.Print, n, n+len(original))
+	prints := make([]*clean.Fingerprint, n, n+len(original))
 	copied := make(pictures, len(original))
 	names := make([]string, len(original))
 	wanted := make(map[int]int, len(original))
@@ -106,7 +106,7 @@ func (m *material) scoreCopies(ctx context.Context, of alteration, most int) ([]
 		if err := m.set.Image(ctx, i, &im, &dec); err != nil {
 			return nil, err
 		}
-		prints[p] = clean.NewPrint(&im)
+		prints[p] = clean.NewFingerprint(&im)
 		if k, ok := wanted[p]; ok {
 			altered, err := of.do(shownImage(&im), rng)
 			if err != nil {
@@ -116,7 +116,7 @@ func (m *material) scoreCopies(ctx context.Context, of alteration, most int) ([]
 		}
 	}
 	for _, c := range copied {
-		prints = append(prints, clean.NewPrint(c))
+		prints = append(prints, clean.NewFingerprint(c))
 	}
 	x, err := m.untrainedFeatures(ctx)
 	if err != nil {
@@ -136,13 +136,13 @@ func (m *material) scoreCopies(ctx context.Context, of alteration, most int) ([]
 	}
 	both := matrix.New(n+len(copied), x.Cols)
 	copy(both.Data, x.Data)
-	copy(both.Data[len(x.Data):], rank.Normalized(e.X).Data)
+	copy(both.Data[len(x.Data):], rank.NormalizeRows(e.X).Data)
 	var out []train.Metric
 	for _, by := range []struct {
 		name string
 		x    *matrix.Dense
 	}{{"hashes", nil}, {"both", both}} {
-		pairs, err := clean.Duplicates(ctx, prints, clean.DuplicateOptions{X: by.x})
+		pairs, err := clean.FindDuplicates(ctx, prints, clean.DuplicateOptions{X: by.x})
 		if err != nil {
 			return nil, err
 		}

@@ -30,12 +30,12 @@ func decisionTask() *Task {
 // scoreDecisions returns means over the trials. If a calibration cannot promise a rate, no pair matches,
 // nothing is recognised, and a set holds all classes.
 func scoreDecisions(ctx context.Context, e *run.Embeddings) ([]train.Metric, error) {
-	ask := decide.Ask{FMR: []float64{1e-2, 1e-3}, FPIR: []float64{0.05}, Galleries: []int{20},
+	ask := decide.ValidationOptions{FMR: []float64{1e-2, 1e-3}, FPIR: []float64{0.05}, Galleries: []int{20},
 		Coverage: []float64{0.95}}
 	sum := map[string]float64{}
 	add := func(name string, v float64) { sum[name] += v / decideTrials }
 	for seed := range uint64(decideTrials) {
-		t, err := decide.Try(ctx, e.X, e.FineLabels(), ask, decide.Options{Seed: seed})
+		t, err := decide.Validate(ctx, e.X, e.FineLabels(), ask, decide.Options{Seed: seed})
 		if err != nil {
 			return nil, fmt.Errorf("decisions: %w", err)
 		}
@@ -43,21 +43,21 @@ func scoreDecisions(ctx context.Context, e *run.Embeddings) ([]train.Metric, err
 			add(fmt.Sprintf("false@%g", m.Rate), m.FMR)
 			add(fmt.Sprintf("kept@%g", m.Rate), m.TMR)
 		}
-		if len(t.Opens) == 0 {
+		if len(t.OpenSets) == 0 {
 			return nil, fmt.Errorf("decisions: %d classes are too few for galleries of 20", t.Classes)
 		}
-		for _, o := range t.Opens {
+		for _, o := range t.OpenSets {
 			add(fmt.Sprintf("strangers@%d", o.Gallery), o.FPIR)
 			add(fmt.Sprintf("known@%d", o.Gallery), o.TPIR)
 		}
-		for _, c := range t.Covers {
-			size := c.Size / float64(t.Classes)
-			if c.Refused != "" {
+		for _, c := range t.Coverages {
+			size := c.MeanSize / float64(t.Classes)
+			if c.RefusalReason != "" {
 				size = 1
 			}
-			add(fmt.Sprintf("set@%g", c.Coverage), size)
+			add(fmt.Sprintf("set@%g", c.Requested), size)
 		}
-		add("ece", t.Same.ECE)
+		add("ece", t.Reliability.ECE)
 	}
 	return metrics(run.TestSet.String(), "decided", sum), nil
 }

@@ -27,9 +27,9 @@ func scoreKinds(ctx context.Context, e *run.Embeddings, set string) ([]train.Met
 	for _, c := range res.Classes {
 		var truth, kind []int64
 		names := map[int64]bool{}
-		for _, k := range c.Kinds {
+		for _, k := range c.SubClasses {
 			for _, i := range k.Rows {
-				truth, kind = append(truth, fine[i]), append(kind, res.Kind[i])
+				truth, kind = append(truth, fine[i]), append(kind, res.SubClassOf[i])
 				names[fine[i]] = true
 			}
 		}
@@ -39,7 +39,7 @@ func scoreKinds(ctx context.Context, e *run.Embeddings, set string) ([]train.Met
 		}
 		nmi += table.NMI(cluster.Arithmetic) / n
 		ari += table.ARI() / n
-		found += float64(len(c.Kinds))
+		found += float64(len(c.SubClasses))
 		there += float64(len(names))
 	}
 	return metrics(set, "kinds", map[string]float64{"nmi": nmi, "ari": ari, "found": found / there}), nil
@@ -75,7 +75,7 @@ func refineTask(set run.Set) *Task {
 			if err != nil {
 				return nil, err
 			}
-			again, err := m.withLabels("kinds found", kinds.Kind, kindNumbers(kinds))
+			again, err := m.withLabels("kinds found", kinds.SubClassOf, kindNumbers(kinds))
 			if err != nil {
 				return nil, err
 			}
@@ -98,7 +98,7 @@ func twoLevelTask(set run.Set, batch ...string) *Task {
 			if err != nil {
 				return nil, err
 			}
-			if !slices.ContainsFunc(kinds.Classes, func(c discover.Class) bool { return len(c.Kinds) > 1 }) {
+			if !slices.ContainsFunc(kinds.Classes, func(c discover.Class) bool { return len(c.SubClasses) > 1 }) {
 				res, err := m.trainOn(ctx, opts) // there is one level alone
 				if err != nil {
 					return nil, err
@@ -157,7 +157,7 @@ func (m *material) hierarchy(kinds *discover.Result, set run.Set, batch []string
 	coarse.Name = "classes"
 	out := m.withSplit(func(int) bool { return true }, tested.Index)
 	for p, i := range m.train.Index {
-		fine.IDs[i] = kinds.Kind[p]
+		fine.IDs[i] = kinds.SubClassOf[p]
 	}
 	out.set.Columns = append(slices.Clone(m.set.Columns), fine, coarse)
 	out.cfg, err = run.Parse("", out.cfg.YAML(), append([]string{"data.label=classes", "data.fine=kinds found",
@@ -187,7 +187,7 @@ func (m *material) findKinds(ctx context.Context, opts run.Options) (*discover.R
 
 // kindNumbers names sub-classes by their numbers.
 func kindNumbers(res *discover.Result) []string {
-	names := make([]string, 1+slices.Max(res.Kind))
+	names := make([]string, 1+slices.Max(res.SubClassOf))
 	for k := range names {
 		names[k] = fmt.Sprintf("kind %d", k)
 	}

@@ -71,11 +71,11 @@ func (out *Outcome) diagnosis(ctx context.Context, set run.Set, lead string, arm
 			return report.Section{}, fmt.Errorf("%s: %w", folder, err)
 		}
 		ids, names := l.NamedLabels()
-		in := diagnose.Input{X: l.X, Labels: ids[0], Names: names[0]}
+		in := diagnose.DiagnosisInput{X: l.X, Labels: ids[0], Names: names[0]}
 		if len(ids) > 1 {
 			in.Fine = ids[1]
 		}
-		r, err := diagnose.Run(ctx, in, diagnose.Options{Seed: out.o.Seed})
+		r, err := diagnose.Diagnose(ctx, in, diagnose.DiagnosisOptions{Seed: out.o.Seed})
 		if err != nil {
 			return report.Section{}, fmt.Errorf("%s: %w", arm, err)
 		}

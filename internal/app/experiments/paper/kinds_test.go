@@ -89,7 +89,7 @@ func TestWhichLabelsAreCoarse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := rank.Normalized(e.X)
+		x := rank.NormalizeRows(e.X)
 		for rule, want := range set.labels {
 			name := rule
 			switch rule {
@@ -111,7 +111,7 @@ func TestWhichLabelsAreCoarse(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := "fine"
-			if k.Coarse() {
+			if k.HasCoarseLabels() {
 				got = "coarse"
 			}
 			t.Logf("%s, %d images, %.20s (%d classes): %v: %s", set.name, len(labels), name, len(column.Classes), k,

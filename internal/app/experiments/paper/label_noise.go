@@ -66,7 +66,7 @@ func (m *material) untrainedFeatures(ctx context.Context) (*matrix.Dense, error)
 		if err != nil {
 			return nil, err
 		}
-		return rank.Normalized(e.X), nil
+		return rank.NormalizeRows(e.X), nil
 	}
 	const side = 16
 	names := make([]string, m.train.Len())
@@ -148,7 +148,7 @@ func labelJudges() []labelJudge {
 // scoreJudges scores how well package clean and the other methods find wrong labels.
 func (s *noisyMaterial) scoreJudges(ctx context.Context, folds []clean.Fold) ([]train.Metric, error) {
 	labels := s.train.Label
-	j, err := clean.Labels(ctx, labels, clean.Options{Seed: s.cfg.Train.Seed}, folds...)
+	j, err := clean.FindLabelErrors(ctx, labels, clean.Options{Seed: s.cfg.Train.Seed}, folds...)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (s *noisyMaterial) scoreJudges(ctx context.Context, folds []clean.Fold) ([]
 	if err != nil {
 		return nil, err
 	}
-	confident, err := clean.Confident(ctx, labels, folds...)
+	confident, err := clean.ConfidentLearning(ctx, labels, folds...)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (s *noisyMaterial) scoreJudges(ctx context.Context, folds []clean.Fold) ([]
 	}
 	brier, ece := detection.CalibrationError(j.Score, s.wrong)
 	return append(out, metrics("train", "score", map[string]float64{"brier": brier, "ece": ece,
-		"share": j.Wrong})...), nil
+		"share": j.WrongShare})...), nil
 }
 
 // noiseTask is the task of training on wrong labels and finding them, in the embedding of the
@@ -243,7 +243,7 @@ func (s *noisyMaterial) trainFolds(ctx context.Context, n int, opts run.Options)
 		var items []int
 		for p, i := range s.train.Index {
 			if held[p] == k {
-				f.Held, items = append(f.Held, p), append(items, i)
+				f.HeldOut, items = append(f.HeldOut, p), append(items, i)
 			}
 		}
 		part := s.withSplit(func(p int) bool { return held[p] != k }, items)

@@ -57,7 +57,7 @@ func (s *noisyMaterial) applyCure(ctx context.Context, c cure, folds int, opts r
 		if err != nil {
 			return nil, 0, err
 		}
-		j, err := clean.Labels(ctx, s.train.Label, clean.Options{Seed: s.cfg.Train.Seed}, parts...)
+		j, err := clean.FindLabelErrors(ctx, s.train.Label, clean.Options{Seed: s.cfg.Train.Seed}, parts...)
 		if err != nil {
 			return nil, 0, err
 		}

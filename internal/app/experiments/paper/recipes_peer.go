@@ -288,7 +288,7 @@ func (v *seedRow) checkSameStart(ctx context.Context, dir string, m *run.Model) 
 		return fmt.Errorf("%s has embeddings of %d values, kindred of %d: the network of the script is not %s", path,
 			theirs.Cols, ours.X.Cols, v.cfg.Network.Pretrained)
 	}
-	a, b := rank.Normalized(theirs), rank.Normalized(ours.X)
+	a, b := rank.NormalizeRows(theirs), rank.NormalizeRows(ours.X)
 	for i := range pos {
 		cos := 0.0
 		for k, x := range a.Row(i) {

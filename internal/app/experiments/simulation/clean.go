@@ -196,7 +196,7 @@ type suspectCounts struct {
 	average         float64 // sum of the average precisions
 }
 
-func (a *suspectCounts) add(j *clean.Judged, wrong []bool) {
+func (a *suspectCounts) add(j *clean.LabelErrors, wrong []bool) {
 	a.sets++
 	right := 0
 	for i, s := range j.Score {
@@ -287,16 +287,16 @@ func tryAlone(ctx context.Context, a options, out func(promiseLine)) error {
 	for _, n := range []int{2, 5, 12, 100} {
 		for t := range a.numTrials(40) {
 			x, labels := w.draw(rand.New(rand.NewPCG(a.seed, uint64(1000*t+n))), equalSizes(n, 1))
-			j, err := clean.Labels(ctx, labels, clean.Options{}, clean.Fold{X: x})
+			j, err := clean.FindLabelErrors(ctx, labels, clean.Options{}, clean.Fold{X: x})
 			if err != nil {
 				return err
 			}
-			odd, err := clean.Outliers(ctx, x, 0, 0.05)
+			odd, err := clean.FindOutliers(ctx, x, 0, 0.05)
 			if err != nil {
 				return err
 			}
 			l.trials++
-			l.mean += j.Wrong
+			l.mean += j.WrongShare
 			if len(odd) > 0 || slices.Max(j.Score) >= 0.5 {
 				l.broken++
 			}
@@ -310,7 +310,7 @@ func tryAlone(ctx context.Context, a options, out func(promiseLine)) error {
 func (a *suspectCounts) try(ctx context.Context, w *cleanWorld, n labelNoise, rng *rand.Rand, sizes []int) error {
 	x, labels := w.draw(rng, sizes)
 	noisy, wrong := n.apply(rng, x, labels, w.copies)
-	j, err := clean.Labels(ctx, noisy, clean.Options{}, clean.Fold{X: x})
+	j, err := clean.FindLabelErrors(ctx, noisy, clean.Options{}, clean.Fold{X: x})
 	if err != nil {
 		return err
 	}

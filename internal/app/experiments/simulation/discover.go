@@ -315,7 +315,7 @@ func (w *kindsWorld) judge(ctx context.Context, ask *options, s *kindsSetting, s
 			if c < s.several {
 				l, wrong = &several, !wrong
 			}
-			if !j.Told {
+			if !j.Tested {
 				l.refused++
 				continue
 			}
@@ -327,7 +327,7 @@ func (w *kindsWorld) judge(ctx context.Context, ask *options, s *kindsSetting, s
 				divided++
 			}
 		}
-		one.worst = max(one.worst, float64(divided)/float64(max(v.Tested-s.several, 1)))
+		one.worst = max(one.worst, float64(divided)/float64(max(v.NumTested-s.several, 1)))
 	}
 	one.mean = float64(one.broken) / float64(max(one.trials, 1))
 	several.mean = float64(several.broken) / float64(max(several.trials, 1))

@@ -35,9 +35,9 @@ func tryPhotographs(ctx context.Context, a options, out func(promiseLine)) error
 	}
 	const gallery, shown, calibrating = 20, 15, 30
 	half := len(names) / 2
-	if len(names) < half+gallery+decide.FewestStrangers {
+	if len(names) < half+gallery+decide.MinStrangerClasses {
 		return fmt.Errorf("%s has %d classes; at least %d are needed", a.embeddings, len(names),
-			2*(gallery+decide.FewestStrangers))
+			2*(gallery+decide.MinStrangerClasses))
 	}
 	t := newTries(fmt.Sprintf("photographs, %d classes, gallery of %d", half, gallery))
 	for draw := range a.numTrials(10) {

@@ -126,7 +126,7 @@ func (t *galleryCounts) try(ctx context.Context, c *decide.Calibration, x *matri
 
 // decider measures the gallery.
 func (s *split) decider(ctx context.Context, c *decide.Calibration, x *matrix.Dense) (*decide.Decider, error) {
-	g, err := decide.MeasuredGallery(ctx, c, selectRows(x, s.gallery), s.names, s.by)
+	g, err := decide.MeasureGallery(ctx, c, selectRows(x, s.gallery), s.names, s.by)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (s *split) decideRows(ctx context.Context, d *decide.Decider, x *matrix.Den
 	[]decide.Decision, error) {
 	const voters = 32
 	k := min(voters, len(s.gallery))
-	near, err := rank.Nearest(ctx, selectRows(x, rows), selectRows(x, s.gallery), k, rank.Options{Distance: s.by})
+	near, err := rank.Nearest(ctx, selectRows(x, rows), selectRows(x, s.gallery), k, rank.RankOptions{Distance: s.by})
 	if err != nil {
 		return nil, err
 	}
@@ -168,10 +168,10 @@ func (s *split) decideRows(ctx context.Context, d *decide.Decider, x *matrix.Den
 	for p, i := range rows {
 		photo := decide.Photo{Vector: x.Row(i)}
 		for q := range k {
-			photo.Near = append(photo.Near, decide.Neighbour{Label: s.names[near.Row[p*k+q]],
-				Distance: s.by.From(near.Value[p*k+q])})
+			photo.Neighbours = append(photo.Neighbours, decide.Neighbour{Label: s.names[near.Row[p*k+q]],
+				Distance: s.by.FromValue(near.Value[p*k+q])})
 		}
-		if out[p].Nearest = photo.Near[0].Distance; d == nil {
+		if out[p].Nearest = photo.Neighbours[0].Distance; d == nil {
 			continue
 		}
 		if out[p], err = d.Decide([]decide.Photo{photo}); err != nil {

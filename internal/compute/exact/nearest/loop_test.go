@@ -79,7 +79,7 @@ func checkSearches(t *testing.T, what string, distance exact.Distance, g, q *mat
 	t.Helper()
 	const most = 11 // more than the smallest galleries have
 	k := min(most, g.Rows)
-	nb, err := rank.Nearest(t.Context(), q, g, k, rank.Options{Distance: rank.Distance(distance)})
+	nb, err := rank.Nearest(t.Context(), q, g, k, rank.RankOptions{Distance: rank.Distance(distance)})
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
@@ -127,7 +127,7 @@ func TestEqualCosinesGoByRow(t *testing.T) {
 			}
 		}
 		const k = 8
-		nb, err := rank.Nearest(t.Context(), q, g, k, rank.Options{Distance: rank.Cosine})
+		nb, err := rank.Nearest(t.Context(), q, g, k, rank.RankOptions{Distance: rank.Cosine})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestSearchesOfWhatIsNotFinite(t *testing.T) {
 			x := matrix.New(q.Rows, d)
 			copy(x.Data, q.Data)
 			x.Row(2)[d-1] = float32(bad)
-			if _, err := rank.Nearest(context.Background(), x, g, 3, rank.Options{}); err == nil ||
+			if _, err := rank.Nearest(context.Background(), x, g, 3, rank.RankOptions{}); err == nil ||
 				!strings.Contains(err.Error(), "row 2 of the query embeddings") {
 				t.Errorf("d %d, %v: error %v", d, bad, err)
 			}

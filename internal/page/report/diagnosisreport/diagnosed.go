@@ -12,7 +12,7 @@ import (
 )
 
 // NewDiagnosis lays out one diagnosis under the model's name.
-func NewDiagnosis(name string, r *diagnose.Result) report.Diagnosis {
+func NewDiagnosis(name string, r *diagnose.Diagnosis) report.Diagnosis {
 	d := report.Diagnosis{Name: name, Verdict: r.Verdict.Text, Reasons: r.Verdict.Reasons}
 	d.About = fmt.Sprintf("%d items of %d classes in %d dimensions, %s distance", r.Rows, len(r.Classes), r.Dim,
 		r.Distance)
@@ -34,8 +34,8 @@ func NewDiagnosis(name string, r *diagnose.Result) report.Diagnosis {
 			class = strconv.FormatInt(c.Label, 10)
 		}
 		d.Classes = append(d.Classes, report.ClassDiagnosis{
-			Name: class, Size: c.Size, Diameter: c.Diameter, Intra: c.Intra, Other: c.Other,
-			Kinds: c.Kinds, Rank: c.Spectrum.EffectiveRank, Recall: c.Recall,
+			Name: class, Size: c.Size, Diameter: c.Diameter, Intra: c.Intra, Other: c.NearestDistance,
+			Kinds: c.SubClasses, Rank: c.Spectrum.EffectiveRank, Recall: c.Recall,
 		})
 		// n centred rows span n - 1 directions; further singular values are rounding
 		// errors.

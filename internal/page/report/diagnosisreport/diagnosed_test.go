@@ -13,11 +13,11 @@ import (
 func TestDraw(t *testing.T) {
 	// Two classes of two pairs each, far apart; the fine labels are the pairs.
 	x := matrix.FromSlice(8, 1, []float32{0, 0.1, 1, 1.1, 20, 20.1, 21, 21.1})
-	in := diagnose.Input{
+	in := diagnose.DiagnosisInput{
 		X: x, Labels: []int64{4, 4, 4, 4, 9, 9, 9, 9}, Fine: []int64{0, 0, 1, 1, 2, 2, 3, 3},
 		Names: map[int64]string{4: "four"},
 	}
-	r, err := diagnose.Run(t.Context(), in, diagnose.Options{})
+	r, err := diagnose.Diagnose(t.Context(), in, diagnose.DiagnosisOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestDraw(t *testing.T) {
 			t.Errorf("%d clusters: NMI %v, want %v", c.K, d.NMI[i], option.OrDefault(c.FineNMI, 0))
 		}
 	}
-	for state, tone := range map[diagnose.State]report.Tone{diagnose.Structured: report.Good,
+	for state, tone := range map[diagnose.CollapseState]report.Tone{diagnose.Structured: report.Good,
 		diagnose.Collapsed: report.Bad, "": report.Neutral} {
 		r.Verdict.State = state
 		if d := NewDiagnosis("", r); d.Tone != tone {

@@ -36,7 +36,7 @@ type Projection struct {
 
 // Project computes the map by one of Methods. Method pca uses only the seed of cfg, and
 // tsne-exact uses no sample.
-func Project(ctx context.Context, x *matrix.Dense, method string, cfg projection.Sampled) (*Projection, error) {
+func Project(ctx context.Context, x *matrix.Dense, method string, cfg projection.SampledTSNE) (*Projection, error) {
 	start := time.Now()
 	p := &Projection{Method: method, Rows: x.Rows, Dimensions: x.Cols, Seed: cfg.Seed}
 	switch method {
@@ -58,8 +58,8 @@ func Project(ctx context.Context, x *matrix.Dense, method string, cfg projection
 		if err != nil {
 			return nil, err
 		}
-		if m.Placed < x.Rows {
-			p.Sample = m.Placed
+		if m.NumPlaced < x.Rows {
+			p.Sample = m.NumPlaced
 		}
 		p.X, p.Y, p.Perplexity, p.Iterations, p.KL = m.X, m.Y, m.Perplexity, m.Iterations, &m.KL
 	default:

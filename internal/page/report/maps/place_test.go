@@ -22,7 +22,7 @@ func TestPlace(t *testing.T) {
 	set := &embedding.Table{X: x, Columns: []embedding.Column{{Name: "n", IDs: make([]int64, 30)}}}
 	for _, method := range Methods {
 		p, err := Project(context.Background(), x, method,
-			projection.Sampled{TSNE: projection.TSNE{Seed: 3, Iterations: 20}})
+			projection.SampledTSNE{TSNE: projection.TSNE{Seed: 3, Iterations: 20}})
 		if err != nil {
 			t.Fatalf("%s: %v", method, err)
 		}
@@ -52,7 +52,7 @@ func TestPlace(t *testing.T) {
 			t.Errorf("%s: panels without a column", method)
 		}
 	}
-	if _, err := Project(context.Background(), x, "umap", projection.Sampled{}); err == nil {
+	if _, err := Project(context.Background(), x, "umap", projection.SampledTSNE{}); err == nil {
 		t.Error("umap is a method")
 	}
 }
@@ -66,7 +66,7 @@ func TestPlaceSample(t *testing.T) {
 	}
 	for method, want := range map[string]int{"tsne": 12, "tsne-exact": 0, "pca": 0} {
 		p, err := Project(context.Background(), x, method,
-			projection.Sampled{TSNE: projection.TSNE{Iterations: 20}, Rows: 12})
+			projection.SampledTSNE{TSNE: projection.TSNE{Iterations: 20}, Rows: 12})
 		if err != nil || p.Sample != want || len(p.X) != 30 {
 			t.Errorf("%s: a sample of %d, %d rows, %v", method, p.Sample, len(p.X), err)
 		}

@@ -29,8 +29,8 @@ func (f *Results) Page(found []api.Answer) (page report.Page, rows report.Retrie
 		if q.Item, err = f.Query(f.Queries.Picture(i)); err != nil {
 			return page, rows, err
 		}
-		if a := &found[i]; len(a.Itself) > 0 {
-			q.Item.Distance = "this very picture: " + lookup.FormatSelf(a.Itself, a.ItselfLabels)
+		if a := &found[i]; len(a.QueryIDs) > 0 {
+			q.Item.Distance = "this very picture: " + lookup.FormatSelf(a.QueryIDs, a.QueryLabels)
 		}
 		for k := range found[i].Neighbours {
 			n := &found[i].Neighbours[k]
@@ -39,8 +39,8 @@ func (f *Results) Page(found []api.Answer) (page report.Page, rows report.Retrie
 				return page, rows, err
 			}
 			p.Distance = lookup.FormatDistance(f.Info.Distance, n.Distance)
-			if n.Same != nil {
-				p.Distance = lookup.FormatProbability(n, f.Info.Distance.String(), *n.Same)
+			if n.MatchProbability != nil {
+				p.Distance = lookup.FormatProbability(n, f.Info.Distance.String(), *n.MatchProbability)
 			}
 			q.Neighbours = append(q.Neighbours, p)
 		}

@@ -22,7 +22,7 @@ type Config struct {
 	Queries    int // number of random and of worst queries; default 8
 	Neighbours int // number of neighbours of each query; default 8, at most all other items
 	Distance   rank.Distance
-	Memory     int64  // distance of the ranking, as in rank.Options
+	Memory     int64  // distance of the ranking, as in rank.RankOptions
 	Seed       uint64 // seed of the random choice
 	// Picture returns the picture of an item. Without it, or if it returns nil, only
 	// the texts are shown.
@@ -71,9 +71,9 @@ func ChooseQueries(ctx context.Context, x *matrix.Dense, labels []int64, cfg Con
 	}
 	type query struct{ index, first int }
 	var all []query
-	err := rank.Positives(ctx, rank.Set{X: x, Labels: [][]int64{labels}}, nil,
-		rank.Options{Distance: cfg.Distance, First: true, Memory: cfg.Memory}, func(q rank.Query) {
-			if q.R > 0 && len(q.Ranks) > 0 {
+	err := rank.RankPositives(ctx, rank.Set{X: x, Labels: [][]int64{labels}}, nil,
+		rank.RankOptions{Distance: cfg.Distance, FirstOnly: true, Memory: cfg.Memory}, func(q rank.RankedQuery) {
+			if q.Positives > 0 && len(q.Ranks) > 0 {
 				all = append(all, query{q.Index, int(q.Ranks[0])})
 			}
 		})
@@ -102,7 +102,7 @@ func ChooseQueries(ctx context.Context, x *matrix.Dense, labels []int64, cfg Con
 		out.FirstRight = append(out.FirstRight, worst[i].first)
 	}
 	// One neighbour more than shown, because the query itself is among them.
-	nb, err := rank.Nearest(ctx, ask, x, cfg.Neighbours+1, rank.Options{Distance: cfg.Distance, Memory: cfg.Memory})
+	nb, err := rank.Nearest(ctx, ask, x, cfg.Neighbours+1, rank.RankOptions{Distance: cfg.Distance, Memory: cfg.Memory})
 	if err != nil {
 		return nil, err
 	}
@@ -182,5 +182,5 @@ func (c *Config) picture(i int, labels []int64) (report.Picture, error) {
 // FormatDistance returns the text for the value of a neighbour from rank.Nearest: the
 // Euclidean distance, the cosine or the product.
 func FormatDistance(d rank.Distance, value float64) string {
-	return lookup.FormatDistance(d, d.From(value))
+	return lookup.FormatDistance(d, d.FromValue(value))
 }

@@ -57,17 +57,17 @@ func New(s *review.Subjects, method discover.Method, res *discover.Result) *Repo
 		verdict: res.Verdict, names: subclassNames(s, classes)}
 	for _, c := range classes {
 		class := Class{Label: s.ClassName(c.Label), P: c.P, Silhouette: c.Silhouette, Stability: c.Stability}
-		for _, k := range c.Kinds {
+		for _, k := range c.SubClasses {
 			kind := Kind{Kind: r.names[k.Rows[0]], Items: len(k.Rows), Stability: k.Stability,
 				Exemplar: s.Name(k.Exemplar), Different: []string{}, rows: k.Rows, exemplar: k.Exemplar,
-				different: k.Different}
-			for _, i := range k.Different {
+				different: k.MostDifferent}
+			for _, i := range k.MostDifferent {
 				kind.Different = append(kind.Different, s.Name(i))
 			}
 			class.Items += len(k.Rows)
 			class.Kinds = append(class.Kinds, kind)
 		}
-		r.Kinds += len(c.Kinds)
+		r.Kinds += len(c.SubClasses)
 		r.Classes = append(r.Classes, class)
 	}
 	return r
@@ -88,9 +88,9 @@ func subclassNames(s *review.Subjects, classes []discover.Class) []string {
 	}
 	out := make([]string, len(s.Labels))
 	for _, c := range classes {
-		for k, kind := range c.Kinds {
+		for k, kind := range c.SubClasses {
 			name := s.ClassName(c.Label)
-			if len(c.Kinds) > 1 {
+			if len(c.SubClasses) > 1 {
 				name += " " + strconv.Itoa(k+1)
 				for taken[name] { // another class may have this name
 					name += "'"
@@ -140,14 +140,14 @@ func (r *Report) UndividedMessage() string {
 		return ""
 	}
 	v := &r.verdict
-	if v.Tested == 0 {
+	if v.NumTested == 0 {
 		return capitalize(v.String()) + ". Take more photos of each class."
 	}
 	out := fmt.Sprintf("No class has sub-classes: %s.", v.String())
 	if v.Level < 0.3 {
 		out += fmt.Sprintf(" To see weaker groups, run kindred discover with --level 0.3 (now %.3g).", v.Level)
 	}
-	if few := len(v.Classes) - v.Tested; few > 0 {
+	if few := len(v.Classes) - v.NumTested; few > 0 {
 		out += fmt.Sprintf(" %s too few photos to tell.", enum.Number(few, "class has", "classes have"))
 	}
 	return out

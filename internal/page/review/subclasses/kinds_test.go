@@ -28,10 +28,10 @@ func TestNames(t *testing.T) {
 	s := &review.Subjects{Labels: []int64{0, 0, 0, 1, 2}, Names: map[int64]string{0: "bird", 1: "bird 2", 2: "cat"},
 		Items: []embedding.Item{{Path: "a"}, {Path: "b"}, {Path: "c"}, {Path: "d"}, {Path: "e"}}}
 	res := &discover.Result{Classes: []discover.Class{
-		{Label: 1, P: 1, Kinds: []discover.Kind{{Rows: []int{3}, Exemplar: 3}}},
-		{Label: 0, P: 0.01, Kinds: []discover.Kind{{Rows: []int{1, 2}, Exemplar: 2, Different: []int{1}},
+		{Label: 1, P: 1, SubClasses: []discover.SubClass{{Rows: []int{3}, Exemplar: 3}}},
+		{Label: 0, P: 0.01, SubClasses: []discover.SubClass{{Rows: []int{1, 2}, Exemplar: 2, MostDifferent: []int{1}},
 			{Rows: []int{0}, Exemplar: 0}}},
-		{Label: 2, P: 1, Kinds: []discover.Kind{{Rows: []int{4}, Exemplar: 4}}}}}
+		{Label: 2, P: 1, SubClasses: []discover.SubClass{{Rows: []int{4}, Exemplar: 4}}}}}
 	r := New(s, discover.Ward, res)
 	if want := []string{"bird 2'", "bird 1", "bird 1", "bird 2", "cat"}; !slices.Equal(r.names, want) {
 		t.Errorf("names %q, want %q", r.names, want)
@@ -61,17 +61,17 @@ func TestNames(t *testing.T) {
 func TestNothing(t *testing.T) {
 	s := &review.Subjects{Labels: []int64{0, 1}, Names: map[int64]string{0: "bird", 1: "cat"},
 		Items: []embedding.Item{{Path: "a"}, {Path: "b"}}}
-	whole := []discover.Class{{Label: 0, P: 1, Kinds: []discover.Kind{{Rows: []int{0}}}},
-		{Label: 1, P: 1, Kinds: []discover.Kind{{Rows: []int{1}}}}}
-	judged := make([]discover.Judged, 5)
+	whole := []discover.Class{{Label: 0, P: 1, SubClasses: []discover.SubClass{{Rows: []int{0}}}},
+		{Label: 1, P: 1, SubClasses: []discover.SubClass{{Rows: []int{1}}}}}
+	judged := make([]discover.ClassVerdict, 5)
 	for _, c := range []struct {
 		verdict discover.Verdict
 		want    string
 	}{
-		{discover.Verdict{Classes: judged, Tested: 5, Level: 0.05}, "No class has sub-classes: " +
+		{discover.Verdict{Classes: judged, NumTested: 5, Level: 0.05}, "No class has sub-classes: " +
 			"none of 5 classes falls into groups (level 5 %). To see weaker groups, run kindred discover with " +
 			"--level 0.3 (now 0.05)."},
-		{discover.Verdict{Classes: judged, Tested: 4, Level: 0.5}, "No class has sub-classes: " +
+		{discover.Verdict{Classes: judged, NumTested: 4, Level: 0.5}, "No class has sub-classes: " +
 			"none of 4 classes falls into groups (level 50 %). 1 class has too few photos to tell."},
 		{discover.Verdict{Classes: judged, Level: 0.05}, "No class has the 10 samples that are needed to " +
 			"look for sub-classes. Take more photos of each class."},

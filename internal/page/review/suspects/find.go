@@ -76,7 +76,7 @@ type Options struct {
 	Folds []clean.Fold
 	// Prints are the pictures' prints, with nil for a picture that cannot be read. Without
 	// Prints, copies are not searched.
-	Prints []*clean.Print
+	Prints []*clean.Fingerprint
 	// Judged holds the defects of the pictures, nil if they were not examined. Together
 	// says which of them were taken together.
 	Judged   *quality.Scores
@@ -96,7 +96,7 @@ func Find(ctx context.Context, s *review.Subjects, x *matrix.Dense, o Options) (
 		return nil, err
 	}
 	r.findDefects(s, o)
-	odd, err := clean.Outliers(ctx, x, 0, 0.05)
+	odd, err := clean.FindOutliers(ctx, x, 0, 0.05)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func Find(ctx context.Context, s *review.Subjects, x *matrix.Dense, o Options) (
 		}
 		r.Suspects = append(r.Suspects, Suspect{item: found.Item, beside: -1, Score: found.Score,
 			Reason: fmt.Sprintf("odd: %.1f times as far from its neighbours as they are from theirs",
-				min(found.Times, 1e6))})
+				min(found.DistanceRatio, 1e6))})
 		r.Outliers++
 	}
 	for k := range r.Suspects {
@@ -118,7 +118,7 @@ func Find(ctx context.Context, s *review.Subjects, x *matrix.Dense, o Options) (
 		one.Row = s.Row(one.item)
 		one.ID, one.Path, one.Label = s.ID(one.item), s.Name(one.item), s.Label(one.item)
 	}
-	pairs, err := clean.Overlaps(ctx, x, s.Labels, 0, 0.5)
+	pairs, err := clean.FindOverlaps(ctx, x, s.Labels, 0, 0.5)
 	if err != nil {
 		return nil, err
 	}
@@ -134,12 +134,12 @@ func (r *Report) findWrongLabels(ctx context.Context, s *review.Subjects, x *mat
 	if len(folds) == 0 {
 		folds = []clean.Fold{{X: x}}
 	}
-	j, err := clean.Labels(ctx, s.Labels, clean.Options{Neighbours: o.Neighbours, Seed: o.Seed}, folds...)
+	j, err := clean.FindLabelErrors(ctx, s.Labels, clean.Options{Neighbours: o.Neighbours, Seed: o.Seed}, folds...)
 	if err != nil {
 		return err
 	}
-	r.Wrong, r.Alone = j.Wrong, j.Alone
-	for _, c := range j.Confused {
+	r.Wrong, r.Alone = j.WrongShare, j.NumSingletons
+	for _, c := range j.Confusions {
 		r.Confused = append(r.Confused, Confusion{s.ClassName(c.Label), s.ClassName(c.Class), c.Items, c.Wrong})
 	}
 	for _, i := range j.Suspects(o.Least) {
@@ -186,7 +186,7 @@ func (r *Report) findCopies(ctx context.Context, s *review.Subjects, x *matrix.D
 	if o.Prints == nil {
 		return nil
 	}
-	found, err := clean.Duplicates(ctx, o.Prints, clean.DuplicateOptions{X: x, Progress: o.Compared})
+	found, err := clean.FindDuplicates(ctx, o.Prints, clean.DuplicateOptions{X: x, Progress: o.Compared})
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (r *Report) findCopies(ctx context.Context, s *review.Subjects, x *matrix.D
 		r.Duplicates++
 	}
 	for i, p := range o.Prints {
-		if p != nil && p.Blank() {
+		if p != nil && p.IsBlank() {
 			r.Suspects = append(r.Suspects, Suspect{item: i, beside: -1, Score: 1,
 				Reason: "blank: the picture is of one grey"})
 			r.Blank++

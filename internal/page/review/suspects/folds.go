@@ -47,7 +47,7 @@ func CrossFit(ctx context.Context, s *review.Subjects, set *data.Dataset, cfg ru
 		fold := clean.Fold{X: e.X}
 		for p, h := range held {
 			if h == k {
-				fold.Held = append(fold.Held, p)
+				fold.HeldOut = append(fold.HeldOut, p)
 			}
 		}
 		out = append(out, fold)

@@ -16,11 +16,11 @@ import (
 
 // newClouds are two classes of 40 items far apart: item 3 has the other's label, item 50 lies
 // far from everything, and the picture of 7 is that of 60.
-func newClouds() (*review.Subjects, *matrix.Dense, []*clean.Print) {
+func newClouds() (*review.Subjects, *matrix.Dense, []*clean.Fingerprint) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	s := &review.Subjects{Names: map[int64]string{0: "cat", 1: "lynx"}}
 	x := matrix.New(80, 4)
-	prints := make([]*clean.Print, x.Rows)
+	prints := make([]*clean.Fingerprint, x.Rows)
 	for i := range x.Rows {
 		label := int64(i / 40)
 		for d := range x.Cols {
@@ -30,7 +30,7 @@ func newClouds() (*review.Subjects, *matrix.Dense, []*clean.Print) {
 		for k := range im.Pix {
 			im.Pix[k] = uint8(rng.IntN(256))
 		}
-		prints[i] = clean.NewPrint(im)
+		prints[i] = clean.NewFingerprint(im)
 		s.Labels = append(s.Labels, label)
 		s.Items = append(s.Items, embedding.Item{Path: fmt.Sprintf("%02d.jpg", i)})
 		s.Splits = append(s.Splits, []string{"train", "test"}[i%2])
