@@ -306,5 +306,5 @@ func Example_decide() {
 	fmt.Println(err)
 	// Output:
 	// false matches at most 0.01 up to some distance: true
-	// a false-match rate of 1e-06 cannot be promised from 60 classes: it takes 776, and 60 can promise 0.00017
+	// a false-match rate of 1e-06 cannot be promised from 60 classes: 776 are needed; 60 can promise 0.00017 at best
 }

@@ -17,7 +17,7 @@ func (c *Calibration) GalleryRates(g Gallery, strangers float64) (*GalleryRates,
 		strangers = DefaultStrangers
 	}
 	if !(strangers > 0 && strangers < 1) {
-		return nil, fmt.Errorf("a share of strangers of %v: it lies between 0 and 1", strangers)
+		return nil, fmt.Errorf("the share of strangers is %v: must be above 0 and below 1", strangers)
 	}
 	if g.Classes == 0 {
 		g.Share = min(1, c.PerClass/float64(max(1, g.Items)))

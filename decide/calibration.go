@@ -261,7 +261,7 @@ func (t Threshold) Condition() string {
 // too few classes for the rate.
 func (c *Calibration) Threshold(fmr float64) (Threshold, error) {
 	if !(fmr > 0 && fmr < 1) {
-		return Threshold{}, fmt.Errorf("a false-match rate of %v: must be between 0 and 1", fmr)
+		return Threshold{}, fmt.Errorf("the false-match rate is %v: must be above 0 and below 1", fmr)
 	}
 	if err := c.requireOpen("a false-match rate"); err != nil {
 		return Threshold{}, err
@@ -308,13 +308,14 @@ func (c *Calibration) MatchProbability(distance, prior float64) float64 {
 // TrueMatch is the share of photos with a photo of their own class within the distance.
 func (c *Calibration) UnknownThreshold(fpir float64, g Gallery) (Threshold, error) {
 	if !(fpir > 0 && fpir < 1) {
-		return Threshold{}, fmt.Errorf("a false-positive rate of %v: it lies between 0 and 1", fpir)
+		return Threshold{}, fmt.Errorf("the false-positive rate is %v: must be above 0 and below 1", fpir)
 	}
 	if err := c.requireOpen("an unknown"); err != nil {
 		return Threshold{}, err
 	}
 	if g.Classes < 1 || g.Items < g.Classes {
-		return Threshold{}, fmt.Errorf("a gallery of %d items in %d classes: nobody can be known from it", g.Items,
+		return Threshold{}, fmt.Errorf("the gallery has %d items in %d classes: identification needs items with labels",
+			g.Items,
 			g.Classes)
 	}
 	size := float64(g.Classes) * max(1, float64(g.Items)/float64(g.Classes)/c.PerClass)
@@ -368,13 +369,14 @@ func (c *Calibration) NearestQuantiles(shares []float64) []float64 {
 // for any distances. The error says how many classes are needed.
 func (c *Calibration) CoverageDistance(coverage float64, photos int) (float64, error) {
 	if !(coverage > 0 && coverage < 1) {
-		return 0, fmt.Errorf("a coverage of %v: it lies between 0 and 1", coverage)
+		return 0, fmt.Errorf("the coverage is %v: must be above 0 and below 1", coverage)
 	}
 	if c.IsClosed() {
 		return c.Closed.coverageDistance(coverage)
 	}
-	if len(c.ClassRates) == 0 {
-		return 0, fmt.Errorf("no coverage can be promised: less than %d classes had two photos", minClasses)
+	if len(c.Own) == 0 {
+		return 0, fmt.Errorf("no coverage can be promised: fewer than %d classes of the calibration have two photos",
+			fewestClasses)
 	}
 	// Use a number of photos that enough classes had. More photos only bring the nearest nearer.
 	needed := int(math.Ceil(coverage/(1-coverage) - 1e-9))
@@ -385,8 +387,8 @@ func (c *Calibration) CoverageDistance(coverage float64, photos int) (float64, e
 		}
 	}
 	if k == len(c.Distances) {
-		return 0, fmt.Errorf("a coverage of %v takes %d classes with two photos or more, and the calibration had %d",
-			coverage, needed, c.ClassRates[0].Classes)
+		return 0, fmt.Errorf("a coverage of %v needs %d classes with two photos or more, but the calibration has %d",
+			coverage, needed, c.Own[0].Classes)
 	}
 	return c.Distances[k], nil
 }

@@ -102,16 +102,17 @@ func newKnownPhotos(photos, items LabelledEmbeddings, opt *Options) (*knownPhoto
 	}{{photos, "photos"}, {items, "items"}} {
 		switch {
 		case e.X == nil || e.X.Rows == 0:
-			return nil, fmt.Errorf("no embeddings of %s of known classes", e.what)
+			return nil, fmt.Errorf("there are no embeddings of %s of known classes", e.what)
 		case len(e.Labels) != e.X.Rows:
-			return nil, fmt.Errorf("%d embeddings of %s with %d labels", e.X.Rows, e.what, len(e.Labels))
+			return nil, fmt.Errorf("there are %d embeddings of %s, but %d labels", e.X.Rows, e.what, len(e.Labels))
 		}
 		if err := rank.CheckFinite(e.X, "embeddings of "+e.what); err != nil {
 			return nil, err
 		}
 	}
 	if photos.X.Cols != items.X.Cols {
-		return nil, fmt.Errorf("embeddings of %d numbers are looked up among embeddings of %d", photos.X.Cols,
+		return nil, fmt.Errorf("the embeddings of the photos have %d numbers, but those of the items have %d",
+			photos.X.Cols,
 			items.X.Cols)
 	}
 	if err := opt.Distance.Check(); err != nil {
@@ -126,18 +127,19 @@ func newKnownPhotos(photos, items LabelledEmbeddings, opt *Options) (*knownPhoto
 		k.itemClass = append(k.itemClass, number[l])
 	}
 	if k.classes = len(number); k.classes < 2 {
-		return nil, fmt.Errorf("%d class: two or more are needed", k.classes)
+		return nil, fmt.Errorf("the items are of %d class: at least two are needed", k.classes)
 	}
 	for _, l := range photos.Labels {
 		c, ok := number[l]
 		if !ok {
-			return nil, fmt.Errorf("a photo is of a class (label %d) that no item is of", l)
+			return nil, fmt.Errorf("a photo has the label %d, which no item has", l)
 		}
 		k.photoClass = append(k.photoClass, c)
 	}
-	if n := photos.X.Rows; n < MinKnownPhotos {
-		return nil, fmt.Errorf("%d photos of known classes are too few to learn probabilities from: it takes %d", n,
-			MinKnownPhotos)
+	if n := photos.X.Rows; n < FewestKnown {
+		return nil,
+			fmt.Errorf("%d photos of known classes are too few to learn probabilities from: at least %d are needed", n,
+				FewestKnown)
 	}
 	k.subsample(opt.Seed)
 	if k.distance == rank.Cosine {
@@ -375,12 +377,12 @@ func (k *knownPhotos) crossValidateVote() Reliability {
 // prediction). The unit is the photo, because the classes stay the same.
 func (c *Closed) coverageDistance(coverage float64) (float64, error) {
 	if !(coverage > 0 && coverage < 1) {
-		return 0, fmt.Errorf("a coverage of %v: it lies between 0 and 1", coverage)
+		return 0, fmt.Errorf("the coverage is %v: must be above 0 and below 1", coverage)
 	}
-	k := int(math.Ceil(coverage*float64(len(c.ClassDistances)+1) - 1e-9))
-	if k > len(c.ClassDistances) {
-		return 0, fmt.Errorf("a coverage of %v takes %d photos of known classes, and the calibration had %d", coverage,
-			int(math.Ceil(coverage/(1-coverage)-1e-9)), len(c.ClassDistances))
+	k := int(math.Ceil(coverage*float64(len(c.Own)+1) - 1e-9))
+	if k > len(c.Own) {
+		return 0, fmt.Errorf("a coverage of %v needs %d photos of known classes, but the calibration has %d", coverage,
+			int(math.Ceil(coverage/(1-coverage)-1e-9)), len(c.Own))
 	}
 	return c.ClassDistances[k-1], nil
 }

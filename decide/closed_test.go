@@ -106,11 +106,11 @@ func TestClosedRefuses(t *testing.T) {
 	broken := drawClouds(0, 10, 3, 2)
 	broken.X.Row(7)[1] = float32(math.NaN())
 	for want, e := range map[string][2]LabelledEmbeddings{
-		"too few to learn":       {drawClouds(0, 10, 1, 2), items},
-		"two or more are needed": {drawClouds(0, 1, 30, 2), drawClouds(0, 1, 5, 1)},
-		"no item is of":          {drawClouds(0, 11, 3, 2), items},
-		"NaN":                    {broken, items},
-		"no embeddings":          {LabelledEmbeddings{}, items},
+		"too few to learn":        {drawClouds(0, 10, 1, 2), items},
+		"at least two are needed": {drawClouds(0, 1, 30, 2), drawClouds(0, 1, 5, 1)},
+		"which no item has":       {drawClouds(0, 11, 3, 2), items},
+		"NaN":                     {broken, items},
+		"no embeddings":           {LabelledEmbeddings{}, items},
 	} {
 		_, err := CalibrateClosed(t.Context(), e[0], e[1], Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -133,7 +133,7 @@ func TestClosedRefuses(t *testing.T) {
 		}
 	}
 	if _, err := c.Decider(g, IdentifyOptions{Coverage: 0.99}); err == nil ||
-		!strings.Contains(err.Error(), "takes 99 photos") {
+		!strings.Contains(err.Error(), "needs 99 photos") {
 		t.Error(err)
 	}
 	if q := c.NearestQuantiles([]float64{0.1, 0.5, 1}); len(q) != 3 {

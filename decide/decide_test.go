@@ -273,7 +273,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{ctx, nil, nil, Options{}, "classes that training did not see"},
 		{ctx, matrix.New(0, 3), nil, Options{}, "no embeddings"},
-		{ctx, x, labels[1:], Options{}, "300 embeddings with 299 labels"},
+		{ctx, x, labels[1:], Options{}, "300 embeddings, but 299 labels"},
 		{ctx, x, one, Options{}, "1 classes with two"},
 		{ctx, x, single, Options{}, "0 classes with two"},
 		{ctx, matrix.New(x.Rows, x.Cols), labels, Options{}, "0 classes with two"}, // all are copies
@@ -293,7 +293,7 @@ func TestRefusals(t *testing.T) {
 	}
 	var refused *RateError
 	if _, err := c.Threshold(1e-5); !errors.As(err, &refused) || refused.ClassesNeeded != 246 ||
-		!strings.Contains(err.Error(), "1e-05 cannot be promised from 50 classes: it takes 246") {
+		!strings.Contains(err.Error(), "1e-05 cannot be promised from 50 classes: 246 are needed") {
 		t.Errorf("1e-5 of 50 classes: %v", err)
 	}
 	for _, rate := range []float64{0, 1, -1, math.NaN()} {
@@ -301,7 +301,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("a rate of %v", rate)
 		}
 	}
-	if _, err := c.CoverageDistance(0.99, 3); err == nil || !strings.Contains(err.Error(), "takes 99 classes") {
+	if _, err := c.CoverageDistance(0.99, 3); err == nil || !strings.Contains(err.Error(), "needs 99 classes") {
 		t.Errorf("coverage of 99 %% from 50 classes: %v", err)
 	}
 	if _, err := c.UnknownThreshold(0.05, Gallery{Classes: 30_000_000, Items: 40_000_000}); err == nil {

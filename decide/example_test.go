@@ -44,7 +44,7 @@ func ExampleCalibrate() {
 	fmt.Println(err)
 	// Output:
 	// the same up to 0.93: 21 % of the same pairs, false matches at most 0.001
-	// a false-match rate of 1e-05 cannot be promised from 60 classes: it takes 246, and 60 can promise 0.00017
+	// a false-match rate of 1e-05 cannot be promised from 60 classes: 246 are needed; 60 can promise 0.00017 at best
 }
 
 func ExampleCalibration_Decider() {

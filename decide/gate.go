@@ -56,7 +56,7 @@ func NewStrangerGate(closed *Closed, strangers []Stranger, items int) (*Stranger
 	var each [][]float64 // distances of each class, ascending
 	for _, s := range strangers {
 		if math.IsNaN(s.Distance) || math.IsInf(s.Distance, 0) {
-			return nil, fmt.Errorf("a stranger at distance %v", s.Distance)
+			return nil, fmt.Errorf("a stranger has the distance %v: must be finite", s.Distance)
 		}
 		k, ok := of[s.Class]
 		if !ok {
@@ -68,7 +68,8 @@ func NewStrangerGate(closed *Closed, strangers []Stranger, items int) (*Stranger
 	}
 	n := float64(len(each))
 	if len(each) < MinStrangerClasses {
-		return nil, fmt.Errorf("%d classes of strangers are too few to tell strangers by: it takes %d", len(each),
+		return nil, fmt.Errorf("%d classes of strangers are too few to recognise strangers: at least %d are needed",
+			len(each),
 			MinStrangerClasses)
 	}
 	g := &StrangerGate{Classes: len(each), Photos: len(strangers), Items: items, KnownPhotos: closed.Photos,
@@ -133,7 +134,7 @@ func (g *StrangerGate) thresholdAt(fpir float64, items int, bound []float64) (Th
 // share of photos of known classes that have an item within the distance.
 func (g *StrangerGate) UnknownThreshold(fpir float64, items int) (Threshold, error) {
 	if !(fpir > 0 && fpir < 1) {
-		return Threshold{}, fmt.Errorf("a false-positive rate of %v: it lies between 0 and 1", fpir)
+		return Threshold{}, fmt.Errorf("the false-positive rate is %v: must be above 0 and below 1", fpir)
 	}
 	t, ok := g.thresholdAt(fpir, items, g.Bound)
 	if !ok {

@@ -154,14 +154,14 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 	opt.FPIR = cmp.Or(opt.FPIR, DefaultFPIR)
 	opt.Strangers = cmp.Or(opt.Strangers, DefaultStrangers)
 	if !(opt.Strangers > 0 && opt.Strangers < 1) {
-		return nil, fmt.Errorf("a share of strangers of %v: it lies between 0 and 1", opt.Strangers)
+		return nil, fmt.Errorf("the share of strangers is %v: must be above 0 and below 1", opt.Strangers)
 	}
 	if c.Score == nil {
-		return nil, fmt.Errorf("the calibration was made by an earlier version, which did not keep photos to try " +
+		return nil, fmt.Errorf("the calibration was made by an earlier version, which stored no photos to measure " +
 			"galleries with: make it again with kindred calibrate")
 	}
 	if g.Means == nil || g.StrangerTrial == nil || g.Means.numClasses() == 0 {
-		return nil, fmt.Errorf("a gallery of %d items in %d classes without measures: nobody can be known from it",
+		return nil, fmt.Errorf("the gallery of %d items in %d classes has no measures: identification needs them",
 			g.Items, g.Classes)
 	}
 	d := &Decider{c: c, g: g, opt: opt, strangers: -logit(opt.Strangers),
@@ -393,7 +393,7 @@ func (t *voteTotals) sorted() []classVote[string] {
 // check returns an error for a photo without neighbours in order.
 func (p *Photo) check() error {
 	if len(p.Neighbours) == 0 {
-		return fmt.Errorf("a photo without neighbours: the gallery has no other items")
+		return fmt.Errorf("the photo has no neighbours: the gallery has no other items")
 	}
 	for k, n := range p.Neighbours {
 		if math.IsNaN(n.Distance) || k > 0 && n.Distance < p.Neighbours[k-1].Distance {
@@ -413,7 +413,8 @@ func (d *Decider) addVotes(p *Photo, t *voteTotals, n float64) error {
 		return nil
 	}
 	if len(p.Vector) != d.g.Means.dim {
-		return fmt.Errorf("a photo of %d numbers in a gallery of %d", len(p.Vector), d.g.Means.dim)
+		return fmt.Errorf("the embedding of the photo has %d numbers, but the gallery's have %d", len(p.Vector),
+			d.g.Means.dim)
 	}
 	of := d.c.Score.rankCandidates(d.g.Means, p)
 	if len(of) == 0 {

@@ -14,7 +14,8 @@ import (
 // each. Labels of photos and items have the same numbering.
 func SearchStrangers(ctx context.Context, photos, items LabelledEmbeddings, by rank.Distance) ([]Stranger, error) {
 	if photos.X == nil || photos.X.Rows == 0 || items.X == nil || photos.X.Cols != items.X.Cols {
-		return nil, errors.New("no embeddings of unknown photos, or their length differs from that of the items")
+		return nil,
+			errors.New("there are no embeddings of unknown photos, or their length differs from that of the items")
 	}
 	k := &knownPhotos{distance: by, photos: photos.X, items: items.X}
 	if by == rank.Cosine {
@@ -103,7 +104,8 @@ func (c *Calibration) knownDecider(g Gallery, opt IdentifyOptions) (*Decider, er
 			"its classes for validation")
 	}
 	if g.Classes < 1 || g.Items < g.Classes {
-		return nil, fmt.Errorf("a gallery of %d items in %d classes: nobody can be known from it", g.Items, g.Classes)
+		return nil, fmt.Errorf("the gallery has %d items in %d classes: identification needs items with labels",
+			g.Items, g.Classes)
 	}
 	d := &Decider{c: c, g: g, curve: c.Closed.Curve, vote: c.Closed.Vote, searchRadius: math.Inf(-1), isKnown: true,
 		isClosed: c.Basis(g, opt) == ClosedSetBasis}

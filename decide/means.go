@@ -29,7 +29,7 @@ func NewMeans(dim int, by rank.Distance) *Means {
 // Add adds an item. It is an error if the vector has another length or, with the cosine distance, only zeros.
 func (m *Means) Add(label string, vector []float32) error {
 	if len(vector) != m.dim {
-		return fmt.Errorf("an item of %d numbers among those of %d", len(vector), m.dim)
+		return fmt.Errorf("an item has %d numbers, but the others have %d", len(vector), m.dim)
 	}
 	if label == "" {
 		return nil

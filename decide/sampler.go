@@ -72,7 +72,7 @@ func newSampler(count map[string]int, dim int, by rank.Distance, bytes int) *Sam
 // Add adds the next item. Items without a label are ignored.
 func (s *Sampler) Add(label string, vector []float32) error {
 	if len(vector) != s.dim {
-		return fmt.Errorf("an item of %d numbers among those of %d", len(vector), s.dim)
+		return fmt.Errorf("an item has %d numbers, but the others have %d", len(vector), s.dim)
 	}
 	if label == "" {
 		return nil
@@ -210,7 +210,7 @@ func (s *Sampler) Spread(ctx context.Context, by rank.Distance) (Spread, error) 
 func MeasureGallery(ctx context.Context, c *Calibration, x *matrix.Dense, labels []string, by rank.Distance) (Gallery,
 	error) {
 	if len(labels) != x.Rows {
-		return Gallery{}, fmt.Errorf("%d items with %d labels", x.Rows, len(labels))
+		return Gallery{}, fmt.Errorf("there are %d items, but %d labels", x.Rows, len(labels))
 	}
 	count := make(map[string]int)
 	for _, l := range labels {

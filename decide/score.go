@@ -293,7 +293,7 @@ func (p *packedRows) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	if len(in)%4 != 0 {
-		return fmt.Errorf("%d bytes are no rows of float32", len(in))
+		return fmt.Errorf("%d bytes are not rows of float32", len(in))
 	}
 	*p = make(packedRows, len(in)/4)
 	for k := range *p {

@@ -69,7 +69,7 @@ func newSet(x *matrix.Dense, labels []int64, opt *Options) (s *set, copies int, 
 		return nil, 0, fmt.Errorf("no embeddings to calibrate on: give photos of classes that training did not see")
 	}
 	if len(labels) != x.Rows {
-		return nil, 0, fmt.Errorf("%d embeddings with %d labels", x.Rows, len(labels))
+		return nil, 0, fmt.Errorf("there are %d embeddings, but %d labels", x.Rows, len(labels))
 	}
 	if err := opt.Distance.Check(); err != nil {
 		return nil, 0, err

@@ -26,10 +26,10 @@ const maxSpreadItems = 1000
 func NewSpread(ctx context.Context, x *matrix.Dense, labels []string, by rank.Distance, coverage float64) (Spread,
 	error) {
 	if !(coverage > 0 && coverage < 1) {
-		return nil, fmt.Errorf("a coverage of %v: it lies between 0 and 1", coverage)
+		return nil, fmt.Errorf("the coverage is %v: must be above 0 and below 1", coverage)
 	}
 	if len(labels) != x.Rows {
-		return nil, fmt.Errorf("%d items with %d labels", x.Rows, len(labels))
+		return nil, fmt.Errorf("there are %d items, but %d labels", x.Rows, len(labels))
 	}
 	of := make(map[string][]int)
 	for i, l := range labels {

@@ -147,7 +147,7 @@ func (c *Calibration) Validate(ctx context.Context, x *matrix.Dense, labels []in
 		return nil, err
 	}
 	if s.numIdentities() < 2 {
-		return nil, fmt.Errorf("one class alone has no false matches: there must be two or more to measure on")
+		return nil, fmt.Errorf("one class has no false matches: at least two are needed")
 	}
 	near, err := s.findNearest(ctx)
 	if err != nil {

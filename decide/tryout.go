@@ -322,7 +322,7 @@ func (s *strangerRates) candidateScores() []float64 {
 // *RateError.
 func (s *strangerRates) boundedThreshold(fpir float64) (Threshold, error) {
 	if !(fpir > 0 && fpir < 1) {
-		return Threshold{}, fmt.Errorf("a false-positive rate of %v: it lies between 0 and 1", fpir)
+		return Threshold{}, fmt.Errorf("the false-positive rate is %v: must be above 0 and below 1", fpir)
 	}
 	alone := *s
 	alone.galleryScores = s.trial.Strangers
@@ -357,7 +357,7 @@ func (s *strangerRates) findThreshold(fpir float64) (out Threshold) {
 // estimatedThreshold returns the score that just the share fpir of strangers reach, without a bound.
 func (s *strangerRates) estimatedThreshold(fpir float64) (Threshold, error) {
 	if !(fpir > 0 && fpir < 1) {
-		return Threshold{}, fmt.Errorf("a false-positive rate of %v: it lies between 0 and 1", fpir)
+		return Threshold{}, fmt.Errorf("the false-positive rate is %v: must be above 0 and below 1", fpir)
 	}
 	levels := s.candidateScores()
 	out := Threshold{Rate: fpir, Score: math.Nextafter(levels[0], math.Inf(1))}

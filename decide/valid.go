@@ -106,7 +106,8 @@ func (c *Calibration) checkOpen() error {
 // checkPerClass returns an error if classes count for more photos than there are.
 func (c *Calibration) checkPerClass() error {
 	if each := float64(c.Photos) / float64(c.Classes); c.PerClass > each*(1+1e-6) {
-		return fmt.Errorf("per_class is %v: want %.10g or less, the mean number of photos of a class", c.PerClass, each)
+		return fmt.Errorf("per_class is %v: must be at most %.10g, the mean number of photos of a class", c.PerClass,
+			each)
 	}
 	return nil
 }
@@ -210,7 +211,7 @@ func checkNumber(name string, v, least, most float64) error {
 	if v >= least && v <= most {
 		return nil
 	}
-	return fmt.Errorf("%s is %v: want a number from %.10g to %.10g", name, v, least, most)
+	return fmt.Errorf("%s is %v: must be from %.10g to %.10g", name, v, least, most)
 }
 
 // checkDerived returns an error unless v is the number that follows from others of the file.
@@ -218,7 +219,7 @@ func checkDerived(name string, v, want float64) error {
 	if math.Abs(v-want) <= 1e-6*want {
 		return nil
 	}
-	return fmt.Errorf("%s is %v: want %.10g, which follows from other numbers of the file", name, v, want)
+	return fmt.Errorf("%s is %v: must be %.10g, which follows from other numbers of the file", name, v, want)
 }
 
 func checkCount(name string, v, least, most int) error {
@@ -226,9 +227,9 @@ func checkCount(name string, v, least, most int) error {
 		return nil
 	}
 	if least == most {
-		return fmt.Errorf("%s is %d: want %d", name, v, least)
+		return fmt.Errorf("%s is %d: must be %d", name, v, least)
 	}
-	return fmt.Errorf("%s is %d: want a whole number from %d to %d", name, v, least, most)
+	return fmt.Errorf("%s is %d: must be a whole number from %d to %d", name, v, least, most)
 }
 
 // checkShares returns an error unless there are n shares, from 0 to 1, that do not fall.
@@ -244,7 +245,7 @@ func checkAscending(name string, v []float64, in interval, strictly bool) error 
 			return checkNumber(fmt.Sprintf("%s[%d]", name, i), x, in.low, in.high)
 		}
 		if i > 0 && (x < v[i-1] || strictly && x == v[i-1]) {
-			return fmt.Errorf("%s[%d] is %v, but the number before it is %v: want rising numbers", name, i, x, v[i-1])
+			return fmt.Errorf("%s[%d] is %v, but the number before it is %v: must be rising", name, i, x, v[i-1])
 		}
 	}
 	return nil

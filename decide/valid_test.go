@@ -108,7 +108,7 @@ func TestEveryNumberHasARange(t *testing.T) {
 				}
 				_, err = Read(bytes.NewReader(changed))
 				if err == nil || !strings.Contains(err.Error(), name) ||
-					!strings.Contains(err.Error(), "want ") || !strings.Contains(err.Error(), "kindred calibrate") {
+					!strings.Contains(err.Error(), "must be ") || !strings.Contains(err.Error(), "kindred calibrate") {
 					t.Errorf("%s: %s is %s: %v", file, name, value, err)
 				}
 				tries++
@@ -159,11 +159,11 @@ func TestCalibrationsThatAreNone(t *testing.T) {
 	all := readEarlierFiles(t)
 	for _, c := range []struct{ file, old, changed, want string }{
 		{"first-euclidean.json", `"photos":42`, `"photos":43`, "given is 42"},
-		{"first-euclidean.json", `"photos":42,"given":42`, `"photos":41,"given":42`, "per_class is 3: want " +
+		{"first-euclidean.json", `"photos":42,"given":42`, `"photos":41,"given":42`, "per_class is 3: must be at most " +
 			"2.928571429"},
-		{"first-euclidean.json", `"copies":0`, `"copies":1`, "copies is 1: want 0"},
-		{"first-euclidean.json", `"pairs":91`, `"pairs":92`, "pairs is 92: want a number from 0 to 91"},
-		{"first-euclidean.json", `"distances":[`, `"distances":[-0.001,`, "distances[0] is -0.001: want a number " +
+		{"first-euclidean.json", `"copies":0`, `"copies":1`, "copies is 1: must be 0"},
+		{"first-euclidean.json", `"pairs":91`, `"pairs":92`, "pairs is 92: must be from 0 to 91"},
+		{"first-euclidean.json", `"distances":[`, `"distances":[-0.001,`, "distances[0] is -0.001: must be " +
 			"from 0"},
 		{"first-euclidean.json", `"distances":[`, `"distances":[1e9,`, "distances[1] is 0.4806434, but the number " +
 			"before it"},
@@ -171,10 +171,10 @@ func TestCalibrationsThatAreNone(t *testing.T) {
 		{"first-euclidean.json", `"distances":[`, `"without":[`, "the number of distances is 0"},
 		{"first-euclidean.json", `"distance":"euclidean"`, `"distance":"cosine"`, "curve.distance["},
 		{"first-euclidean.json", `"tail":2.`, `"tail":0.000002`, "tail is "},
-		{"both-cosine.json", `"right":`, `"right":1.5,"left":`, "closed.right is 1.5: want a number from 0 to 1"},
-		{"closed-dot.json", `"per_class":3`, `"per_class":4`, "per_class is 4: want 3"},
+		{"both-cosine.json", `"right":`, `"right":1.5,"left":`, "closed.right is 1.5: must be from 0 to 1"},
+		{"closed-dot.json", `"per_class":3`, `"per_class":4`, "per_class is 4: must be 3"},
 		{"closed-dot.json", `"items":42`, `"items":1`, "closed.items is 1"},
-		{"closed-dot.json", `"own":[`, `"own":[1,`, "the number of closed.own is 43: want 42"},
+		{"closed-dot.json", `"own":[`, `"own":[1,`, "the number of closed.own is 43: must be 42"},
 	} {
 		text := strings.Replace(string(all[c.file]), c.old, c.changed, 1)
 		if text == string(all[c.file]) {

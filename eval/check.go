@@ -29,16 +29,17 @@ func Check(queries, gallery [][]int64, cfg Config) error {
 		return errors.New("both a list of pairs and a gallery were given: give only one of them")
 	}
 	if gallery != nil && len(gallery) != len(queries) {
-		return fmt.Errorf("queries have %d columns of labels, the gallery %d", len(queries), len(gallery))
+		return fmt.Errorf("the queries have %d columns of labels, but the gallery has %d", len(queries), len(gallery))
 	}
 	var errs []error
 	for c, labels := range queries {
 		if len(labels) == 0 {
-			return fmt.Errorf("no labels of queries in column %q", cfg.columnName(c))
+			return fmt.Errorf("column %q has no labels of queries", cfg.columnName(c))
 		}
 		if slices.ContainsFunc(cfg.Metrics, Metric.isClustering) && cfg.Assignments != nil &&
 			len(cfg.Assignments) != len(labels) {
-			return fmt.Errorf("%d class labels for %d cluster assignments", len(labels), len(cfg.Assignments))
+			return fmt.Errorf("there are %d class labels, but %d cluster assignments", len(labels),
+				len(cfg.Assignments))
 		}
 		var g []int64
 		if gallery != nil {

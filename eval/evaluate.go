@@ -179,10 +179,10 @@ func (r *Report) Metric(column, name string) (Value, error) {
 			}
 			names = append(names, v.Metric.String())
 		}
-		return Value{}, fmt.Errorf("the report has no metric %q on column %s: want one of %s", name, c.Name,
+		return Value{}, fmt.Errorf("the report has no metric %q on column %s: must be one of %s", name, c.Name,
 			strings.Join(names, ", "))
 	}
-	return Value{}, fmt.Errorf("the report has no column %q: want one of %s", column, strings.Join(columns, ", "))
+	return Value{}, fmt.Errorf("the report has no column %q: must be one of %s", column, strings.Join(columns, ", "))
 }
 
 // Evaluate computes the metrics of cfg for every column of labels. A nil gallery means that the queries
@@ -242,13 +242,14 @@ func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Repo
 // checkFiles checks that the numbers of names and rows agree.
 func (c *Config) checkFiles(queries Set, gallery *Set) error {
 	if c.Files != nil && len(c.Files) != queries.X.Rows {
-		return fmt.Errorf("%d file names for %d queries", len(c.Files), queries.X.Rows)
+		return fmt.Errorf("there are %d file names for %d queries", len(c.Files), queries.X.Rows)
 	}
 	if err := c.checkSelf(len(queries.Labels[0]), gallery); err != nil {
 		return err
 	}
 	if gallery != nil && c.GalleryFiles != nil && len(c.GalleryFiles) != gallery.X.Rows {
-		return fmt.Errorf("%d file names for a gallery of %d", len(c.GalleryFiles), gallery.X.Rows)
+		return fmt.Errorf("there are %d file names for the %d items of the gallery", len(c.GalleryFiles),
+			gallery.X.Rows)
 	}
 	return nil
 }

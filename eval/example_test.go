@@ -57,7 +57,7 @@ func ExampleEvaluate() {
 	// k-means: K 2, start k-means++, seed 0, restarts 1, iterations 2, inertia 4
 	// nmi and ami are normalised by the arithmetic mean of the entropies unless their name says geometric
 	// 0.83 <nil>
-	// the report has no metric "recall@2" on column label: want one of recall@1, map@r, mrr, nmi
+	// the report has no metric "recall@2" on column label: must be one of recall@1, map@r, mrr, nmi
 }
 
 // Photos to find, and where to find them.

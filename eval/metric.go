@@ -31,19 +31,19 @@ func (m Metric) Check() error {
 	}
 	switch e := m.Kind.measure(); {
 	case m.K < 0:
-		return fmt.Errorf("metric %s of %d neighbours: want 1 or more, or 0 for the whole ranking", m.Kind, m.K)
+		return fmt.Errorf("metric %s of %d neighbours: must be 1 or more, or 0 for the whole ranking", m.Kind, m.K)
 	case m.K > 0 && !e.takesK():
-		return fmt.Errorf("metric %s of %d neighbours: its ranking is not cut off; the kinds with a K are %s", m.Kind,
-			m.K, joinKinds((*measure).takesK))
+		return fmt.Errorf("metric %s of %d neighbours: this kind takes no K; the kinds with a K are %s", m.Kind,
+			m.K, kindsThat((*measure).takesK))
 	case m.Factor < 0:
-		return fmt.Errorf("metric %s with %d clusters a class: want 1 or more", m.Kind, m.Factor)
-	case m.Factor > 0 && !e.isClustering():
-		return fmt.Errorf("metric %s with %d clusters a class: it is no measure of a clustering", m.Kind, m.Factor)
-	case e.hasRate && !(m.Rate > 0 && m.Rate < 1):
-		return fmt.Errorf("metric %s=%v: want a rate above 0 and below 1, as in %[1]s=1e-3", m.Kind, m.Rate)
-	case m.Rate != 0 && !e.hasRate:
-		return fmt.Errorf("metric %s at the rate %v: it is not measured at a rate; the kinds that are: %s", m.Kind,
-			m.Rate, joinKinds((*measure).takesRate))
+		return fmt.Errorf("metric %s with %d clusters a class: must be 1 or more", m.Kind, m.Factor)
+	case m.Factor > 0 && !e.clusters():
+		return fmt.Errorf("metric %s with %d clusters a class: it does not measure a clustering", m.Kind, m.Factor)
+	case e.rated && !(m.Rate > 0 && m.Rate < 1):
+		return fmt.Errorf("metric %s=%v: the rate must be above 0 and below 1, as in %[1]s=1e-3", m.Kind, m.Rate)
+	case m.Rate != 0 && !e.rated:
+		return fmt.Errorf("metric %s at the rate %v: this kind takes no rate; the kinds with a rate are %s", m.Kind,
+			m.Rate, kindsThat((*measure).takesRate))
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func ParseMetric(s string) (Metric, error) {
 	if name, f, ok := strings.Cut(s, "+"); ok && Kind(name).measure().isClustering() {
 		n, err := strconv.Atoi(f)
 		if err != nil || n < 1 {
-			return Metric{}, fmt.Errorf("metric %q: want a whole number of clusters a class after +", s)
+			return Metric{}, fmt.Errorf("metric %q: after + must be a whole number of clusters a class", s)
 		}
 		return Metric{Kind: Kind(name), Factor: n}, nil
 	}
@@ -117,15 +117,16 @@ func ParseMetric(s string) (Metric, error) {
 		if e := &measures[i]; ok && e.takesK() && e.nameAtK == name {
 			n, err := strconv.Atoi(k)
 			if err != nil || n < 1 {
-				return Metric{}, fmt.Errorf("metric %q: want a whole number of neighbours after @", s)
+				return Metric{}, fmt.Errorf("metric %q: after @ must be a whole number of neighbours", s)
 			}
 			return Metric{Kind: e.kind, K: n}, nil
 		}
 	}
-	rankings, _, _, _ := MetricNames()
-	return Metric{}, fmt.Errorf("unknown metric %q: want %s, or of a clustering %s, with +F for F clusters a class, "+
-		"or of decisions %s, with =RATE after an @", s, strings.Join(rankings, ", "), joinKinds((*measure).isClustering),
-		joinKinds((*measure).isDecision))
+	rankings, _, _, _ := Names()
+	return Metric{},
+		fmt.Errorf("unknown metric %q: must be %s, or of a clustering %s, with +F for F clusters a class, "+
+			"or of decisions %s, with =RATE after an @", s, strings.Join(rankings, ", "), kindsThat((*measure).clusters),
+			kindsThat((*measure).decides))
 }
 
 // parseDecision reads the rate at which a decision is measured.
@@ -133,13 +134,13 @@ func parseDecision(s string, k Kind, rate string) (Metric, error) {
 	m := Metric{Kind: k}
 	if !k.measure().hasRate {
 		if s != string(k) {
-			return Metric{}, fmt.Errorf("metric %q: %s is not measured at a rate", s, k)
+			return Metric{}, fmt.Errorf("metric %q: %s takes no rate", s, k)
 		}
 		return m, nil
 	}
 	v, err := strconv.ParseFloat(rate, 64)
 	if m.Rate = v; err != nil || m.Check() != nil {
-		return Metric{}, fmt.Errorf("metric %q: want a rate above 0 and below 1 after =, as in %s=1e-3", s, k)
+		return Metric{}, fmt.Errorf("metric %q: after = must be a rate above 0 and below 1, as in %s=1e-3", s, k)
 	}
 	return m, nil
 }
@@ -185,7 +186,7 @@ func expandRange(name string) ([]string, error) {
 	a, errA := strconv.Atoi(from)
 	b, errB := strconv.Atoi(to)
 	if errA != nil || errB != nil || a < 1 || b < a || b-a >= maxRange {
-		return nil, fmt.Errorf("metric %q: want a range of neighbours such as recall@1..1000, at most %d long", name,
+		return nil, fmt.Errorf("metric %q: must be a range of neighbours such as recall@1..1000, at most %d long", name,
 			maxRange)
 	}
 	var names []string

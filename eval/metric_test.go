@@ -453,14 +453,14 @@ func TestEvaluateRejects(t *testing.T) {
 		{"no metric", "no metric", s, nil, Config{}},
 		{"no labels", "no labels", Set{X: s.X}, nil, Config{Metrics: recall}},
 		{"counts", "2 query labels", Set{X: s.X, Labels: [][]int64{{1, 2}}}, nil, Config{Metrics: recall}},
-		{"assignments", "3 class labels for 2", s, nil,
+		{"assignments", "3 class labels, but 2", s, nil,
 			Config{Metrics: []Metric{{Kind: NMI}}, Assignments: []int64{1, 2}}},
 		{"factor", "cannot use given assignments", s, nil,
 			Config{Metrics: []Metric{{Kind: NMI, Factor: 2}}, Assignments: []int64{1, 2, 3}}},
 		{"K", "nmi+10 by \"label\" needs k-means with 2 x 10 clusters (classes x factor), and there are 3 rows", s, nil,
 			Config{Metrics: []Metric{{Kind: NMI, Factor: 10}}}},
 		{"confidence", "confidence 1", s, nil, Config{Metrics: recall, Bootstrap: 10, Confidence: 1}},
-		{"dimensions", "2 dimensions, the gallery 1", Set{X: matrix.New(1, 2), Labels: [][]int64{{1}}}, &s,
+		{"dimensions", "2 dimensions, but the gallery has 1", Set{X: matrix.New(1, 2), Labels: [][]int64{{1}}}, &s,
 			Config{Metrics: recall}},
 	} {
 		_, err := Evaluate(context.Background(), c.q, c.g, c.cfg)
@@ -487,7 +487,7 @@ func TestRecallAtAgreesWithEvaluate(t *testing.T) {
 		t.Error("recall@0: no error")
 	}
 	_, err = RecallAt(context.Background(), s.X, []int64{1, 2, 3, 4, 5}, rank.Euclidean, 1)
-	if err == nil || !strings.Contains(err.Error(), "each is the only one of its label") {
+	if err == nil || !strings.Contains(err.Error(), "no two rows have the same label") {
 		t.Errorf("classes of one: %v", err)
 	}
 }

@@ -108,7 +108,7 @@ func newPairProduct(queries Set, gallery *Set, opt CompareOptions) (*pairProduct
 		return nil, err
 	}
 	if opt.Column < 0 || opt.Column >= len(queries.Labels) {
-		return nil, fmt.Errorf("column %d of %d columns of labels", opt.Column, len(queries.Labels))
+		return nil, fmt.Errorf("there is no column %d among the %d columns of labels", opt.Column, len(queries.Labels))
 	}
 	g, same := queries, gallery == nil
 	if !same {

@@ -73,7 +73,7 @@ func ResamplePairs(ctx context.Context, queries Set, gallery *Set, c *Counts, me
 func checkResamplable(metrics []Metric) error {
 	for _, m := range metrics {
 		if !m.Kind.measure().isResampled() {
-			return fmt.Errorf("%s is not resampled here: want %s", m, joinKinds((*measure).isResampled))
+			return fmt.Errorf("%s cannot be resampled: must be %s", m, joinKinds((*measure).isResampled))
 		}
 		if err := m.Check(); err != nil {
 			return err

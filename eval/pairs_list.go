@@ -48,7 +48,7 @@ func CompareList(ctx context.Context, x *matrix.Dense, pairs []Pair, opt Compare
 		rows: x.Rows}
 	for n, p := range pairs {
 		if p.A < 0 || p.A >= x.Rows || p.B < 0 || p.B >= x.Rows || p.Fold < 0 {
-			return nil, fmt.Errorf("pair %d is of rows %d and %d of %d in fold %d", n, p.A, p.B, x.Rows, p.Fold)
+			return nil, fmt.Errorf("pair %d has rows %d and %d of %d rows, in fold %d", n, p.A, p.B, x.Rows, p.Fold)
 		}
 		l.folds = max(l.folds, p.Fold+1)
 	}

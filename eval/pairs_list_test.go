@@ -125,7 +125,7 @@ func TestDegenerate(t *testing.T) {
 		s    Set
 		want string
 	}{
-		{Set{}, "no query embeddings"}, {Set{X: matrix.New(0, 2)}, "no query embeddings"},
+		{Set{}, "there are no query embeddings"}, {Set{X: matrix.New(0, 2)}, "there are no query embeddings"},
 		{Set{X: column(1, 2), Labels: [][]int64{{1}}}, "1 query labels"},
 		{Set{X: column(1, float32(math.Inf(1))), Labels: [][]int64{{1, 1}}}, "row 1"},
 	} {

@@ -96,8 +96,10 @@ func readLFW(r io.Reader, file string) ([]NamedPair, error) {
 	}
 	each, _ = strconv.ParseUint(counts[len(counts)-1], 10, 64)
 	if folds < 1 || each < 1 || folds > maxFolds || each > maxPairs || folds*each > maxPairs {
-		return nil, fmt.Errorf("%s:1: %s folds of pairs: want the number of folds, up to %d, and of the pairs of each "+
-			"kind in one, from 1", file, strings.Join(counts, " x "), maxFolds)
+		return nil,
+			fmt.Errorf("%s:1: %s folds of pairs: the first line must have the number of folds, up to %d, and of the "+
+				"pairs of each "+
+				"kind in one, from 1", file, strings.Join(counts, " x "), maxFolds)
 	}
 	var out []NamedPair
 	var err error
@@ -109,7 +111,8 @@ func readLFW(r io.Reader, file string) ([]NamedPair, error) {
 		}
 		n := uint64(len(out))
 		if n == 2*folds*each {
-			return nil, fmt.Errorf("%s:%d: more than the %d pairs that the first line says", file, line, n)
+			return nil, fmt.Errorf("%s:%d: there are more than the %d pairs that the first line announces", file, line,
+				n)
 		}
 		p := NamedPair{Same: n/each%2 == 0, Fold: int(n / (2 * each)), Line: line}
 		want, wanted, other := "NAME I OTHER J, two photos of two persons", 4, 2
@@ -117,13 +120,13 @@ func readLFW(r io.Reader, file string) ([]NamedPair, error) {
 			want, wanted, other = "NAME I J, two photos of one person", 3, 0
 		}
 		if len(fields) != wanted {
-			return nil, fmt.Errorf("%s:%d: %q: want %s: pair %d of fold %d, which has %d of each kind", file, line,
+			return nil, fmt.Errorf("%s:%d: %q: must be %s: pair %d of fold %d, which has %d of each kind", file, line,
 				lines.Text(), want, n%(2*each)+1, p.Fold+1, each)
 		}
 		i, errI := strconv.ParseUint(fields[1], 10, 31)
 		j, errJ := strconv.ParseUint(fields[wanted-1], 10, 31)
 		if errI != nil || errJ != nil {
-			return nil, fmt.Errorf("%s:%d: %q: want %s, the photos being numbers", file, line, lines.Text(), want)
+			return nil, fmt.Errorf("%s:%d: %q: must be %s, and photos must be numbers", file, line, lines.Text(), want)
 		}
 		p.A = fmt.Sprintf("%s_%04d", fields[0], i)
 		p.B = fmt.Sprintf("%s_%04d", fields[other], j)
@@ -135,7 +138,8 @@ func readLFW(r io.Reader, file string) ([]NamedPair, error) {
 		return nil, fmt.Errorf("%s: after pair %d: %w", file, len(out), err)
 	}
 	if n := uint64(len(out)); n != 2*folds*each {
-		return nil, fmt.Errorf("%s: %d pairs, but the first line announces %d folds of %d pairs of each kind", file, n,
+		return nil, fmt.Errorf("%s: there are %d pairs, but the first line announces %d folds of %d pairs of each kind",
+			file, n,
 			folds, each)
 	}
 	return out, nil
@@ -180,7 +184,7 @@ func readCSV(r *bufio.Reader, file string) ([]NamedPair, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: no pairs: want lines such as NAME,OTHER,same", file)
+		return nil, fmt.Errorf("%s: there are no pairs: lines must look like NAME,OTHER,same", file)
 	}
 	if !folds {
 		assignFolds(out)
@@ -214,23 +218,24 @@ func isHeader(record []string) bool {
 
 func parsePair(record []string) (p NamedPair, fold bool, err error) {
 	if len(record) != 3 && len(record) != 4 {
-		return p, false, fmt.Errorf("%d fields: want two names, same or different, and optionally a fold", len(record))
+		return p, false, fmt.Errorf("%d fields: must be two names, same or different, and optionally a fold",
+			len(record))
 	}
 	p.A, p.B = strings.Clone(record[0]), strings.Clone(record[1])
 	if p.A == "" || p.B == "" {
-		return p, false, errors.New("a pair without a name")
+		return p, false, errors.New("a name of the pair is empty")
 	}
 	switch strings.ToLower(strings.TrimSpace(record[2])) {
 	case "same", "1", "true":
 		p.Same = true
 	case "different", "0", "false":
 	default:
-		return p, false, fmt.Errorf("%q: want same or different", record[2])
+		return p, false, fmt.Errorf("%q: must be same or different", record[2])
 	}
 	if len(record) == 4 {
 		n, err := strconv.ParseUint(strings.TrimSpace(record[3]), 10, 16)
 		if err != nil || n >= maxFolds {
-			return p, false, fmt.Errorf("fold %q: want a number from 0 to %d", record[3], maxFolds-1)
+			return p, false, fmt.Errorf("fold %q: must be a number from 0 to %d", record[3], maxFolds-1)
 		}
 		p.Fold = int(n)
 	}

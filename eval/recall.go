@@ -41,7 +41,7 @@ func RecallAt(ctx context.Context, x *matrix.Dense, labels []int64, d rank.Dista
 		return nil, err
 	}
 	if queries == 0 {
-		return nil, fmt.Errorf("recall of %d rows: each is the only one of its label", x.Rows)
+		return nil, fmt.Errorf("recall of %d rows: no two rows have the same label", x.Rows)
 	}
 	recall := make([]float64, len(ks))
 	for i, h := range hits {

@@ -186,7 +186,7 @@ func TestDecisionsRefused(t *testing.T) {
 		{"fnir@fpir=0.1,eer", "cannot use a list of pairs", s, nil, pairs, false},
 		{"recall@1", "no metric uses it", s, nil, pairs, false},
 		{"eer", "a list of pairs and a gallery", s, &s, pairs, false},
-		{"eer", "pair 0 is of rows 0 and 99", s, nil, []Pair{{B: 99}}, true},
+		{"eer", "pair 0 has rows 0 and 99", s, nil, []Pair{{B: 99}}, true},
 		{"eer", "no impostor pair", s, nil, pairs[:1], true},
 		// Genuine pairs at 0, impostor pairs at 1.
 		{"dprime", "dprime is +Inf", Set{X: matrix.New(2, 1), Labels: [][]int64{{1, 1}}}, &Set{

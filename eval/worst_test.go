@@ -62,8 +62,8 @@ func TestWorstQueriesAreNamed(t *testing.T) {
 		t.Errorf("%v, %v", rep, err)
 	}
 	for want, bad := range map[string]Config{
-		"1 file names for 4 queries":      {Metrics: cfg.Metrics, Files: files[:1]},
-		"4 file names for a gallery of 2": {Metrics: cfg.Metrics, GalleryFiles: files},
+		"1 file names for 4 queries":   {Metrics: cfg.Metrics, Files: files[:1]},
+		"4 file names for the 2 items": {Metrics: cfg.Metrics, GalleryFiles: files},
 	} {
 		if _, err := Evaluate(context.Background(), q, &g, bad); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

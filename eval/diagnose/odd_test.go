@@ -26,7 +26,7 @@ func TestRunRefusesOddOptions(t *testing.T) {
 		"endless margin": {in, DiagnosisOptions{Margin: math.Inf(1)}, "margin +Inf"},
 		"distance":       {in, DiagnosisOptions{Distance: rank.Distance(9)}, "Distance(9)"},
 		"dot":            {in, DiagnosisOptions{Distance: rank.Dot}, "not dot"},
-		"no rows":        {DiagnosisInput{Labels: in.Labels}, DiagnosisOptions{}, "no query embeddings"},
+		"no rows":        {DiagnosisInput{Labels: in.Labels}, DiagnosisOptions{}, "there are no query embeddings"},
 		"labels":         {DiagnosisInput{X: in.X, Labels: in.Labels[:2]}, DiagnosisOptions{}, "2 query labels"},
 		"fine labels":    {DiagnosisInput{X: in.X, Labels: in.Labels, Fine: in.Labels[:3]}, DiagnosisOptions{}, "3 query labels"},
 		"one class":      {DiagnosisInput{X: in.X, Labels: []int64{1, 1, 1, 1}}, DiagnosisOptions{}, "at least two classes"},

@@ -30,7 +30,7 @@ func (d Distance) String() string { return distanceNames.Name(d) }
 // Check returns an error if d is not one of the distances.
 func (d Distance) Check() error {
 	if _, err := d.MarshalText(); err != nil {
-		return fmt.Errorf("unknown distance %v: want %s", d, strings.Join(distanceNames.List, ", "))
+		return fmt.Errorf("unknown distance %v: must be %s", d, strings.Join(distanceNames.List, ", "))
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func Nearest(ctx context.Context, queries, gallery *matrix.Dense, k int, opt Ran
 		return nil, err
 	}
 	if queries == nil {
-		return nil, errors.New("no query embeddings")
+		return nil, errors.New("there are no query embeddings")
 	}
 	g, self := queries, exact.Self{Same: gallery == nil}
 	if gallery != nil {
@@ -42,10 +42,10 @@ func Nearest(ctx context.Context, queries, gallery *matrix.Dense, k int, opt Ran
 	}
 	others := self.MinOthers(g.Rows)
 	if k < 1 || k > others {
-		return nil, fmt.Errorf("%d nearest of %d items: want 1 to %d", k, others, max(others, 0))
+		return nil, fmt.Errorf("%d nearest of %d items: must be 1 to %d", k, others, max(others, 0))
 	}
 	if g.Cols != queries.Cols {
-		return nil, fmt.Errorf("queries have %d dimensions, the gallery %d", queries.Cols, g.Cols)
+		return nil, fmt.Errorf("the queries have %d dimensions, but the gallery has %d", queries.Cols, g.Cols)
 	}
 	if err := exact.CheckWidth(g.Cols); err != nil {
 		return nil, err

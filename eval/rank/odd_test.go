@@ -17,12 +17,12 @@ func TestNearestRefuses(t *testing.T) {
 		opt  RankOptions
 		want string
 	}{
-		"nil":        {nil, x, 1, RankOptions{}, "no query embeddings"},
-		"no rows":    {matrix.New(0, 1), nil, 1, RankOptions{}, "1 nearest of -1 items: want 1 to 0"},
-		"k 0":        {x, nil, 0, RankOptions{}, "want 1 to 2"},
-		"k below":    {x, x, -1, RankOptions{}, "want 1 to 3"},
-		"k above":    {x, nil, 3, RankOptions{}, "want 1 to 2"},
-		"dimensions": {x, matrix.New(3, 2), 1, RankOptions{}, "queries have 1 dimensions, the gallery 2"},
+		"nil":        {nil, x, 1, RankOptions{}, "there are no query embeddings"},
+		"no rows":    {matrix.New(0, 1), nil, 1, RankOptions{}, "1 nearest of -1 items: must be 1 to 0"},
+		"k 0":        {x, nil, 0, RankOptions{}, "must be 1 to 2"},
+		"k below":    {x, x, -1, RankOptions{}, "must be 1 to 3"},
+		"k above":    {x, nil, 3, RankOptions{}, "must be 1 to 2"},
+		"dimensions": {x, matrix.New(3, 2), 1, RankOptions{}, "the queries have 1 dimensions, but the gallery has 2"},
 		"query":      {bad, x, 1, RankOptions{}, "row 1 of the query embeddings holds NaN"},
 		"gallery":    {x, bad, 1, RankOptions{}, "row 1 of the gallery embeddings holds NaN"},
 		"distance":   {x, nil, 1, RankOptions{Distance: 3}, "unknown distance Distance(3)"},

@@ -41,7 +41,7 @@ const extraItems = 8
 // gallery is no error.
 func NearestPhotos(ctx context.Context, queries, gallery PhotoSet, k int, opt RankOptions) ([]PhotoNeighbours, error) {
 	if k < 1 {
-		return nil, fmt.Errorf("the %d nearest photos: want at least 1", k)
+		return nil, fmt.Errorf("the %d nearest photos: must be at least 1", k)
 	}
 	at := gallery.rowByPath()
 	all := make([]int, queries.X.Rows)

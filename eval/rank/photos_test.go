@@ -113,7 +113,7 @@ func TestNearestWithoutFiles(t *testing.T) {
 		t.Errorf("%v, %v", f, err)
 	}
 	for want, call := range map[string]func() error{
-		"want at least 1": func() error { _, err := NearestPhotos(t.Context(), g, g, 0, RankOptions{}); return err },
+		"must be at least 1": func() error { _, err := NearestPhotos(t.Context(), g, g, 0, RankOptions{}); return err },
 		"dimensions": func() error {
 			_, err := NearestPhotos(t.Context(), PhotoSet{X: matrix.New(1, 2)}, g, 1, RankOptions{})
 			return err

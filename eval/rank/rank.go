@@ -114,27 +114,28 @@ func CheckSets(queries Set, gallery *Set) error {
 		return err
 	}
 	if gallery.X.Cols != queries.X.Cols {
-		return fmt.Errorf("queries have %d dimensions, the gallery %d", queries.X.Cols, gallery.X.Cols)
+		return fmt.Errorf("the queries have %d dimensions, but the gallery has %d", queries.X.Cols, gallery.X.Cols)
 	}
 	if len(gallery.Labels) != len(queries.Labels) {
-		return fmt.Errorf("queries have %d columns of labels, the gallery %d", len(queries.Labels), len(gallery.Labels))
+		return fmt.Errorf("the queries have %d columns of labels, but the gallery has %d", len(queries.Labels),
+			len(gallery.Labels))
 	}
 	return nil
 }
 
 func checkSet(s Set, what string) error {
 	if s.X == nil || s.X.Rows == 0 {
-		return fmt.Errorf("no %s embeddings", what)
+		return fmt.Errorf("there are no %s embeddings", what)
 	}
 	if len(s.Labels) == 0 {
-		return fmt.Errorf("no labels for the %s embeddings", what)
+		return fmt.Errorf("there are no labels for the %s embeddings", what)
 	}
 	if s.X.Rows > math.MaxInt32 {
-		return fmt.Errorf("%d %s embeddings, more than %d", s.X.Rows, what, math.MaxInt32)
+		return fmt.Errorf("there are %d %s embeddings: at most %d are supported", s.X.Rows, what, math.MaxInt32)
 	}
 	for c, l := range s.Labels {
 		if len(l) != s.X.Rows {
-			return fmt.Errorf("%d %s labels in column %d for %d embeddings", len(l), what, c, s.X.Rows)
+			return fmt.Errorf("there are %d %s labels in column %d, but %d embeddings", len(l), what, c, s.X.Rows)
 		}
 	}
 	return CheckFinite(s.X, what)
@@ -143,7 +144,7 @@ func checkSet(s Set, what string) error {
 // CheckSelf returns an error unless self is nil or has a row of a gallery, or -1, for each query.
 func CheckSelf(self []int32, queries, gallery int) error {
 	if self != nil && len(self) != queries {
-		return fmt.Errorf("%d rows of the gallery for the %d queries that they are", len(self), queries)
+		return fmt.Errorf("there are %d rows of the gallery for the %d queries that they are", len(self), queries)
 	}
 	for i, j := range self {
 		if j < -1 || int(j) >= gallery {

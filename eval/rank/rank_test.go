@@ -245,15 +245,16 @@ func TestPositivesRejects(t *testing.T) {
 		q          Set
 		g          *Set
 	}{
-		{"no rows", "no query embeddings", Set{matrix.New(0, 2), [][]int64{{}}}, nil},
-		{"no labels", "no labels for the query embeddings", Set{x, nil}, nil},
-		{"lengths", "2 query labels in column 0 for 3 embeddings", Set{x, [][]int64{{1, 2}}}, nil},
+		{"no rows", "there are no query embeddings", Set{matrix.New(0, 2), [][]int64{{}}}, nil},
+		{"no labels", "there are no labels for the query embeddings", Set{x, nil}, nil},
+		{"lengths", "there are 2 query labels in column 0, but 3 embeddings", Set{x, [][]int64{{1, 2}}}, nil},
 		{"NaN", "row 1 of the query embeddings holds NaN (in dimension 1); 1 of 3 rows are not finite", Set{bad, y},
 			nil},
 		{"infinity", "row 2 of the gallery embeddings holds +Inf (in dimension 0); 1 of 3 rows are not finite",
 			Set{x, y}, &Set{inf, y}},
-		{"dimensions", "queries have 2 dimensions, the gallery 3", Set{x, y}, &Set{matrix.New(3, 3), y}},
-		{"columns", "queries have 1 columns of labels, the gallery 2", Set{x, y}, &Set{x, [][]int64{y[0], y[0]}}},
+		{"dimensions", "the queries have 2 dimensions, but the gallery has 3", Set{x, y}, &Set{matrix.New(3, 3), y}},
+		{"columns", "the queries have 1 columns of labels, but the gallery has 2", Set{x, y},
+			&Set{x, [][]int64{y[0], y[0]}}},
 	} {
 		err := RankPositives(context.Background(), c.q, c.g, RankOptions{}, func(RankedQuery) { t.Errorf("%s: visited", c.name) })
 		if err == nil || err.Error() != c.want {
@@ -323,7 +324,7 @@ func nearestBySorting(q, g *matrix.Dense, i int, same bool) []int32 {
 func TestNearestRejects(t *testing.T) {
 	x := matrix.New(3, 2)
 	for _, k := range []int{-1, 0, 3} {
-		want := fmt.Sprintf("%d nearest of 2 items: want 1 to 2", k)
+		want := fmt.Sprintf("%d nearest of 2 items: must be 1 to 2", k)
 		if _, err := Nearest(context.Background(), x, nil, k, RankOptions{}); err == nil || err.Error() != want {
 			t.Errorf("k %d: error %v, want %s", k, err, want)
 		}

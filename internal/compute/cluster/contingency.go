@@ -25,7 +25,7 @@ type cell struct {
 // is a label. It returns an error if the lengths differ or are zero.
 func NewTable(classes, clusters []int64) (*Table, error) {
 	if len(classes) != len(clusters) {
-		return nil, fmt.Errorf("%d class labels for %d cluster assignments", len(classes), len(clusters))
+		return nil, fmt.Errorf("there are %d class labels, but %d cluster assignments", len(classes), len(clusters))
 	}
 	if len(classes) == 0 {
 		return nil, fmt.Errorf("no labels to compare")

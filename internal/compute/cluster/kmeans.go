@@ -89,17 +89,17 @@ type Result struct {
 // and returns ctx.Err(), wrapped, once ctx is done.
 func KMeans(ctx context.Context, x *matrix.Dense, cfg Config) (*Result, error) {
 	if x == nil || x.Rows == 0 {
-		return nil, errors.New("k-means of no rows")
+		return nil, errors.New("k-means needs at least one row")
 	}
 	if cfg.K < 1 || cfg.K > x.Rows {
-		return nil, fmt.Errorf("k-means with %d clusters of %d rows: want 1 to %d", cfg.K, x.Rows, x.Rows)
+		return nil, fmt.Errorf("k-means with %d clusters of %d rows: must be 1 to %d", cfg.K, x.Rows, x.Rows)
 	}
 	if cfg.Restarts < 0 || cfg.Iterations < 0 || cfg.BatchSize < 0 {
 		return nil, fmt.Errorf("k-means with %d restarts of %d iterations in batches of %d", cfg.Restarts,
 			cfg.Iterations, cfg.BatchSize)
 	}
 	if _, err := cfg.Init.MarshalText(); err != nil {
-		return nil, fmt.Errorf("k-means with an unknown start, %v", cfg.Init)
+		return nil, fmt.Errorf("unknown start of k-means, %v", cfg.Init)
 	}
 	if err := checkFinite(x); err != nil {
 		return nil, err
