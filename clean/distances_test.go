@@ -162,7 +162,7 @@ func TestOutlierBesideCopies(t *testing.T) {
 	}
 	for _, level := range []float64{-0.1, 0, 1, 1.5, math.NaN()} {
 		if _, err := FindOutliers(t.Context(), rowsOnLine(0, 1, 9), 0, level); err == nil ||
-			!strings.Contains(err.Error(), "want more than 0 and less than 1") {
+			!strings.Contains(err.Error(), "must be above 0 and below 1") {
 			t.Errorf("level %g: %v", level, err)
 		}
 	}

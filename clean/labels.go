@@ -234,7 +234,7 @@ func splitFolds(ctx context.Context, folds []Fold, n int, opt *Options) ([]*fold
 	var parts []*foldPart
 	for k, f := range folds {
 		if f.X == nil || f.X.Rows != n {
-			return nil, fmt.Errorf("clean: fold %d has another number of rows than the %d labels", k+1, n)
+			return nil, fmt.Errorf("clean: the number of rows of fold %d differs from the %d labels", k+1, n)
 		}
 		if err := rank.CheckFinite(f.X, "embeddings"); err != nil {
 			return nil, err
@@ -275,7 +275,7 @@ func splitFolds(ctx context.Context, folds []Fold, n int, opt *Options) ([]*fold
 			others--
 		}
 		if others < 1 || len(p.heldOut) == 0 {
-			return nil, fmt.Errorf("clean: fold %d holds %d of %d items, and leaves none to judge them by", k+1,
+			return nil, fmt.Errorf("clean: fold %d holds out %d of %d items: must be some of them, but not all", k+1,
 				len(p.heldOut), n)
 		}
 		opt.Neighbours = min(opt.Neighbours, others)

@@ -38,9 +38,9 @@ func (x *Index) Compact(ctx context.Context, opt CompactOptions) error {
 	case w == nil:
 		return store.ErrReadOnly
 	case opt.NumLists < -1:
-		return inputf("%d lists: want 1 or more, 0 to keep their number, -1 for none", opt.NumLists)
+		return inputf("%d lists: must be 1 or more, 0 to keep their number, or -1 for none", opt.NumLists)
 	case opt.Recall < 0 || opt.Recall > 1 || opt.Recall != opt.Recall:
-		return inputf("a recall of %g: want a share from 0 to 1", opt.Recall)
+		return inputf("the recall is %g: must be from 0 to 1", opt.Recall)
 	}
 	opt.Recall = cmp.Or(opt.Recall, 0.95)
 	if opt.Progress == nil {

@@ -52,9 +52,10 @@ func readRemoved(f *os.File, n int) (bitmap, error) {
 	le := binary.LittleEndian
 	switch {
 	case err != nil || string(b[:8]) != removedMagic:
-		return nil, &DamageError{path, fmt.Sprintf("its %d bytes are not a list of a segment's rows", size)}
+		return nil, &DamageError{path, fmt.Sprintf("its %d bytes are not a list of the rows of a segment", size)}
 	case le.Uint32(b[8:]) != uint32(n):
-		return nil, &DamageError{path, fmt.Sprintf("it belongs to a segment of %d rows: want %d", le.Uint32(b[8:]), n)}
+		return nil, &DamageError{path, fmt.Sprintf("it belongs to a segment of %d rows: must be %d", le.Uint32(b[8:]),
+			n)}
 	case le.Uint32(b[12:]) != removedSum(b):
 		return nil, &DamageError{path, "its checksum is wrong"}
 	}

@@ -28,9 +28,9 @@ func TestDeadFile(t *testing.T) {
 		t.Fatalf("%d bytes, %v", len(text), err)
 	}
 	var damage *DamageError
-	for n, want := range map[int]string{71: "it belongs to a segment of 70 rows: want 71", 129: "its 40 bytes are " +
+	for n, want := range map[int]string{71: "it belongs to a segment of 70 rows: must be 71", 129: "its 40 bytes are " +
 		"not a list",
-		64: "it belongs to a segment of 70 rows: want 64"} {
+		64: "it belongs to a segment of 70 rows: must be 64"} {
 		if _, err := readRemoved(openFile(t, path), n); !errors.As(err, &damage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d rows: %v, want %s", n, err, want)
 		}

@@ -81,7 +81,7 @@ func (x *Index) NetworkDir() string {
 // hold an index.
 func Create(dir string, cfg Config) (*Index, error) {
 	if cfg.Dim < 1 || cfg.Dim > maxDim {
-		return nil, inputf("index of dimension %d: want 1 to %d", cfg.Dim, maxDim)
+		return nil, inputf("the dimension of the index is %d: must be 1 to %d", cfg.Dim, maxDim)
 	}
 	if err := cfg.Distance.Check(); err != nil {
 		return nil, err

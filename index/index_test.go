@@ -186,15 +186,16 @@ func TestRefused(t *testing.T) {
 		err  error
 		want string // "" for none
 	}{
-		{x.Compact(ctx, CompactOptions{NumLists: -2}), "-2 lists: want 1 or more, 0 to keep their number, -1 for none"},
-		{x.Compact(ctx, CompactOptions{Recall: 1.5}), "a recall of 1.5: want a share from 0 to 1"},
-		{x.Compact(ctx, CompactOptions{Recall: -0.5}), "a recall of -0.5"},
-		{x.Compact(ctx, CompactOptions{Recall: math.NaN()}), "a recall of NaN"},
-		{x.Compact(ctx, CompactOptions{NumLists: 4}), "at most as many lists"},
+		{x.Compact(ctx, CompactOptions{NumLists: -2}),
+			"-2 lists: must be 1 or more, 0 to keep their number, or -1 for none"},
+		{x.Compact(ctx, CompactOptions{Recall: 1.5}), "the recall is 1.5: must be from 0 to 1"},
+		{x.Compact(ctx, CompactOptions{Recall: -0.5}), "the recall is -0.5"},
+		{x.Compact(ctx, CompactOptions{Recall: math.NaN()}), "the recall is NaN"},
+		{x.Compact(ctx, CompactOptions{NumLists: 4}), "more lists than items"},
 		{x.Compact(ctx, CompactOptions{NumLists: 1, Recall: 1}), ""},
 		{x.Compact(ctx, CompactOptions{NumLists: -1}), ""},
-		{search(Query{Vector: origin, K: -1}), "-1 nearest items: want at least 1"},
-		{listed(x.List(nil, "", 0)), "a list of 0 items: want at least 1"},
+		{search(Query{Vector: origin, K: -1}), "-1 nearest items: must be at least 1"},
+		{listed(x.List(nil, "", 0)), "a list of 0 items: must be at least 1"},
 		{listed(x.List(nil, "", 1)), ""},
 		{search(Query{Vector: origin, K: 1}), ""},
 		{search(Query{Vector: []float32{1}}), "the query has 1 numbers, but the index has vectors of 2"},
@@ -214,7 +215,7 @@ func TestRefused(t *testing.T) {
 	}
 	for dim, want := range map[int]bool{0: false, -1: false, 1: true, maxDim: true, maxDim + 1: false} {
 		y, err := Create(filepath.Join(t.TempDir(), "y"), Config{Dim: dim})
-		said := fmt.Sprintf("dimension %d: want 1 to 65536", dim)
+		said := fmt.Sprintf("dimension of the index is %d: must be 1 to 65536", dim)
 		if (err == nil) != want || err != nil && !strings.Contains(err.Error(), said) {
 			t.Errorf("dimension %d: %v", dim, err)
 		}

@@ -85,9 +85,9 @@ func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 func checkColumn(name string) error {
 	switch {
 	case name == "" || len(name) > maxName:
-		return inputf("a column name of %d bytes: want 1 to %d", len(name), maxName)
+		return inputf("the name of a column has %d bytes: must be 1 to %d", len(name), maxName)
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, isControl) || strings.Contains(name, "`"):
-		return inputf("column %q: its name is not UTF-8 or contains a control character or a backquote", name)
+		return inputf("column %q: the name is not UTF-8, or it contains a control character or a backquote", name)
 	case slices.Contains(reservedNames[:], name):
 		return inputf("the column name %s is reserved", name)
 	}
@@ -148,7 +148,7 @@ func (s *schema) newColumns(it *store.Item) (more []store.Column, err error) {
 		}
 	}
 	if n := len(s.columns) + len(more); n > store.MaxColumns {
-		return nil, itemf(it, "with it the index would have %d columns: want at most %d", n, store.MaxColumns)
+		return nil, itemf(it, "with it the index would have %d columns: must be at most %d", n, store.MaxColumns)
 	}
 	return more, nil
 }

@@ -18,7 +18,7 @@ const maxComparedText = 64
 // third of its letters, and ids in its folder. Among equals, shorter ids come first.
 func (x *Index) SimilarIDs(text string, limit int) ([]string, error) {
 	if limit < 1 {
-		return nil, inputf("a list of %d ids: want at least 1", limit)
+		return nil, inputf("a list of %d ids: must be at least 1", limit)
 	}
 	v, err := x.acquire()
 	if err != nil {

@@ -43,7 +43,7 @@ func randomKey(id string, seed uint64) uint64 {
 func (x *Index) listByKey(f *store.Filter, after string, limit int, number func(id string) uint64) ([]store.Item, int,
 	error) {
 	if limit < 1 {
-		return nil, 0, inputf("a list of %d items: want at least 1", limit)
+		return nil, 0, inputf("a list of %d items: must be at least 1", limit)
 	}
 	v, err := x.acquire()
 	if err != nil {

@@ -30,7 +30,7 @@ const (
 func buildLists(ctx context.Context, v *view, rows *viewSource, opt CompactOptions) (*listLayout, *Lists, error) {
 	n, d := len(rows.list), v.m.Dim
 	if opt.NumLists > n {
-		return nil, nil, inputf("%d items: want at most as many lists", n)
+		return nil, nil, inputf("%d items cannot be divided into more lists than items", n)
 	}
 	// The queries that measure the recall have no part in making the lists, if there are
 	// enough other rows.

@@ -141,7 +141,7 @@ func (l *logFile) append(content []byte, operations int) error {
 		return fmt.Errorf("%s accepts no more changes since this error: %w; open the index again", l.f.Name(), l.broken)
 	}
 	if len(content) > maxFrame {
-		return fmt.Errorf("%d bytes in one write: want at most %d", len(content), maxFrame)
+		return fmt.Errorf("one write has %d bytes: must be at most %d", len(content), maxFrame)
 	}
 	le := binary.LittleEndian
 	b := make([]byte, frameHeader, frameHeader+len(content))

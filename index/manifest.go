@@ -99,7 +99,7 @@ func decodeManifest(text []byte) (*manifest, error) {
 	}
 	want := fmt.Sprintf("crc32c %08x\n", crc32.Checksum(text[:cut], castagnoli()))
 	if last := string(text[cut:]); last != want {
-		return nil, fmt.Errorf("damaged: its last line is %q: want %q", last, want)
+		return nil, fmt.Errorf("damaged: its last line is %q: must be %q", last, want)
 	}
 	m := &manifest{}
 	if err := strictjson.UnmarshalKnown(text[:cut], m); err != nil {

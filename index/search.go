@@ -47,7 +47,7 @@ type Result struct {
 func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 	q.K = cmp.Or(q.K, 10)
 	if q.K < 0 {
-		return nil, inputf("%d nearest items: want at least 1", q.K)
+		return nil, inputf("%d nearest items: must be at least 1", q.K)
 	}
 	if err := checkQuery(q.Vector, x.dim); err != nil {
 		return nil, err

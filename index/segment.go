@@ -188,8 +188,10 @@ func (s *segment) open(distance rank.Distance) (bad []string, err error) {
 	}
 	t := &s.table
 	if s.n = t.Rows; t.Dim != s.d || t.Distance != distance || s.n < 1 || s.n > math.MaxInt32 {
-		return nil, fmt.Errorf("%d rows of dimension %d by %v distance, in an index of dimension %d by %v distance",
-			t.Rows, t.Dim, t.Distance, s.d, distance)
+		return nil,
+			fmt.Errorf("it has %d rows of dimension %d with the %v distance, but the index has dimension %d and the "+
+				"%v distance",
+				t.Rows, t.Dim, t.Distance, s.d, distance)
 	}
 	r := &sectionReader{s: s}
 	n, d := uint64(s.n), uint64(s.d)

@@ -77,7 +77,7 @@ func (g *guard) Codes(b int) error {
 // compare compares the k-th block of a section, which is of the rows lo..hi-1.
 func (g *guard) compare(known comparedBlocks, k int, section string, lo, hi int, content []byte, sums []uint32) error {
 	if k >= len(sums) || crc32.Checksum(content, castagnoli()) != sums[k] {
-		return &DamageError{g.s.path, fmt.Sprintf("block %d of its %s, of rows %d to %d, has another checksum", k,
+		return &DamageError{g.s.path, fmt.Sprintf("the checksum of block %d of its %s (rows %d to %d) is wrong", k,
 			section, lo, hi-1)}
 	}
 	known.add(k)

@@ -22,7 +22,7 @@ func TestGuardOfRows(t *testing.T) {
 		sums, lo, hi int
 		want         string // "" for none
 	}{
-		{2, 0, 64, ""}, {2, 63, 64, ""}, {2, 64, 64, ""}, {2, 63, 65, "block 1 of its vectors, of rows 64 to 127"},
+		{2, 0, 64, ""}, {2, 63, 64, ""}, {2, 64, 64, ""}, {2, 63, 65, "block 1 of its vectors (rows 64 to 127)"},
 		{2, 127, 128, "block 1 of its vectors"}, {1, 64, 65, "block 1 of its vectors"}, {0, 0, 1, "rows 0 to 63"},
 	} {
 		var damage *DamageError

@@ -48,7 +48,7 @@ func (s *segment) readTable() error {
 	b := s.file.Bytes
 	le := binary.LittleEndian
 	if len(b) < segmentFooter || string(b[len(b)-8:]) != segmentMagic {
-		return errors.New("no segment of an index, or cut off")
+		return errors.New("not a segment of an index, or cut off")
 	}
 	footer := b[len(b)-segmentFooter:]
 	if v := le.Uint32(footer[20:]); v != formatVersion {
@@ -131,7 +131,7 @@ func (r *sectionReader) readSection(name string, length uint64) []byte {
 	case !ok:
 		r.err = fmt.Errorf("it has no section %q", name)
 	case length > 0 && c.Length != length || length == 0 && c.Length%4 != 0 && !strings.HasSuffix(name, ".text"):
-		r.err = fmt.Errorf("section %q has %d bytes: want %d", name, c.Length, length)
+		r.err = fmt.Errorf("section %q has %d bytes: must be %d", name, c.Length, length)
 	default:
 		b := r.s.file.Bytes[c.Offset : c.Offset+c.Length : c.Offset+c.Length]
 		if name == "vectors" || name == "codes" || crc32.Checksum(b, castagnoli()) == c.Sum {

@@ -155,8 +155,8 @@ func TestErrorsOfQueries(t *testing.T) {
 	defer x.Close()
 	s := x.Store(false)
 	for text, want := range map[string]string{
-		"price <":   `filter "price <": column 8: want a number, a text in quotes, true or false, not the end`,
-		"price < 2": `filter "price < 2": column 1: no column called price; there are: id, path`,
+		"price <":   `filter "price <": column 8: expected a number, a text in quotes, true or false, not the end`,
+		"price < 2": `filter "price < 2": column 1: no column price: the columns are id, path`,
 	} {
 		var wrong *store.FilterError
 		_, err := s.Search(t.Context(), store.Query{Vector: []float32{1}, K: 1, Filter: text})

@@ -30,7 +30,7 @@ func (v *view) explainFilterError(err error) error {
 	}
 	out := *f
 	if found {
-		out.Reason += fmt.Sprintf("; %s of item %s is no number, as all values of such a column have to be",
+		out.Reason += fmt.Sprintf("; %s of item %s is not a number, but all values of such a column must be numbers",
 			escape.Quote(text), escape.Quote(id))
 	} else {
 		out.Reason += "; all its values are numbers that were added as texts: put it in quotes, or add them as numbers"

@@ -34,15 +34,15 @@ func TestFilterNamesTheTextAmongNumbers(t *testing.T) {
 	want("all its values are numbers that were added as texts")
 	put("b", "n/a")
 	put("c", "?")
-	want(`"n/a" of item "b" is no number`)
+	want(`"n/a" of item "b" is not a number`)
 	if err := x.Compact(t.Context(), CompactOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	want(`"n/a" of item "b" is no number`)
+	want(`"n/a" of item "b" is not a number`)
 	if _, err := x.Remove(t.Context(), "b"); err != nil {
 		t.Fatal(err)
 	}
-	want(`"?" of item "c" is no number`)
+	want(`"?" of item "c" is not a number`)
 	put("d", "x\x1b[2J"+strings.Repeat("y", 1000))
 	if _, err := x.Remove(t.Context(), "c"); err != nil {
 		t.Fatal(err)

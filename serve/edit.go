@@ -54,7 +54,8 @@ func (s *Server) patchItems(w http.ResponseWriter, r *http.Request) error {
 	case (items == nil) == (body.IDs == nil), items != nil && body.Columns != nil:
 		return invalid.newProblem(editAdvice, "the request needs either items, or ids with columns")
 	case n > s.limits.Items:
-		return tooLarge.newProblem("Change them in several requests.", "%d ids, and %d are allowed at once", n, s.limits.Items)
+		return tooLarge.newProblem("Change them in several requests.", "%d ids: at most %d are allowed at once", n,
+			s.limits.Items)
 	}
 	if err := keepItemTexts(body.Columns, bodyOf(r).body); err != nil {
 		return err

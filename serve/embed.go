@@ -39,7 +39,8 @@ const maxTextBytes = 4096
 // embedText returns the vector of words, of unit length.
 func (s *Server) embedText(ctx context.Context, c *servedCollection, text string) ([]float32, error) {
 	if c.TextEmbedder == nil {
-		return nil, invalid.newProblem("Search by a picture, an id or a vector.", "the collection %s takes no words: %s",
+		return nil, invalid.newProblem("Search by a picture, an id or a vector.",
+			"the collection %s cannot be searched by words: %s",
 			c.Name, cmp.Or(c.NoTextReason, "it has no text tower"))
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.limits.Time)

@@ -188,7 +188,7 @@ func (s *Server) readIdentify(r *http.Request, c *servedCollection) (*identifyRe
 		return nil, invalid.newProblem("GET /openapi.json describes the body.",
 			"there are neither pictures, nor vectors, nor ids")
 	case n > maxPhotosTogether:
-		return nil, tooLarge.newProblem("Send fewer photos of one thing.", "%d photos, and %d are allowed", n, maxPhotosTogether)
+		return nil, tooLarge.newProblem("Send fewer photos of one thing.", "%d photos: at most %d are allowed", n, maxPhotosTogether)
 	}
 	if a.Picture != "" {
 		p, err := s.findKeptPicture(a.Picture)

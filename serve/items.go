@@ -257,7 +257,8 @@ func (s *Server) removeItems(w http.ResponseWriter, r *http.Request) error {
 	case n == 0:
 		return invalid.newProblem(`Send {"ids": ["..."]}, or ?id=... in the address.`, "the request names no items")
 	case n > s.limits.Items:
-		return tooLarge.newProblem("Remove them in several requests.", "%d ids, and %d are allowed at once", n, s.limits.Items)
+		return tooLarge.newProblem("Remove them in several requests.", "%d ids: at most %d are allowed at once", n,
+			s.limits.Items)
 	}
 	out, err := s.deleteItems(r.Context(), c, ids, body.Keep)
 	if err != nil {

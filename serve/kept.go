@@ -30,7 +30,7 @@ func (s *Server) keepPicture(w http.ResponseWriter, r *http.Request) error {
 	picture := f.pictures[0]
 	if len(picture) > s.pictures.maxBytes {
 		return tooLarge.newProblem("Send a smaller picture, or start the server with more memory for requests.",
-			"the picture has %d bytes, and the server keeps %d", len(picture), s.pictures.maxBytes)
+			"the picture has %d bytes, but the server keeps at most %d", len(picture), s.pictures.maxBytes)
 	}
 	kept := &cachedPicture{file: picture}
 	err = s.withPicture(r.Context(), picture, bodyOf(r).loan, func(p *imaging.Picture) error {

@@ -38,14 +38,15 @@ func ParsePermission(s string) (Permission, error) {
 	case "write":
 		return Write, nil
 	}
-	return 0, fmt.Errorf("right %q: want read or write", s)
+	return 0, fmt.Errorf("right %q: must be read or write", s)
 }
 
 // NewKey makes a key of 256 random bits, and the line for it in a file of keys,
 // which holds only its SHA-256: whoever reads the file cannot use the key.
 func NewKey(name string, right Permission) (key, line string, err error) {
 	if !collectionNameForm.MatchString(name) {
-		return "", "", fmt.Errorf("a key cannot be called %q: want letters, digits, dots, dashes and underscores", name)
+		return "", "", fmt.Errorf("the name of a key is %q: must be letters, digits, dots, dashes and underscores",
+			name)
 	}
 	b := make([]byte, 32)
 	rand.Read(b)
@@ -132,7 +133,7 @@ func parseKeys(path, text string) ([]keyEntry, error) {
 // parseKey reads the words of a line.
 func parseKey(f []string) (keyEntry, error) {
 	if len(f) != 3 {
-		return keyEntry{}, errors.New("want NAME read|write SHA-256; 'kindred serve key' writes such lines")
+		return keyEntry{}, errors.New("must be NAME read|write SHA-256; 'kindred serve key' writes such lines")
 	}
 	right, err := ParsePermission(f[1])
 	if err != nil {

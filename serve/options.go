@@ -131,7 +131,7 @@ func (l *Limits) check() error {
 		{"Memory", l.Memory}, {"Time", int64(l.Time)}, {"Drain", int64(l.Drain)},
 	} {
 		if n.value < 0 {
-			return fmt.Errorf("limit %s is %d: want more than 0, or 0 for the default", n.what, n.value)
+			return fmt.Errorf("limit %s is %d: must be above 0, or 0 for the default", n.what, n.value)
 		}
 	}
 	return nil
@@ -167,7 +167,7 @@ func (o *Options) check() error {
 	for _, c := range o.Collections {
 		switch {
 		case !collectionNameForm.MatchString(c.Name):
-			return fmt.Errorf("collection name %q: want letters, digits, dots, dashes and underscores",
+			return fmt.Errorf("collection name %q: must be letters, digits, dots, dashes and underscores",
 				c.Name)
 		case seen[c.Name]:
 			return fmt.Errorf("two collections have the name %s", c.Name)

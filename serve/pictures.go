@@ -241,7 +241,8 @@ func (s *Server) makeThumbnail(ctx context.Context, p *itemPicture, size int, l 
 	}
 	const way = "GET its picture instead."
 	if h.W > s.limits.Pixels/h.H {
-		return nil, invalid.newProblem(way, "the picture has %d x %d pixels, and %d are allowed", h.W, h.H, s.limits.Pixels)
+		return nil, invalid.newProblem(way, "the picture has %d x %d pixels, but only %d are allowed", h.W, h.H,
+			s.limits.Pixels)
 	}
 	need := decodingBytes(h, by)
 	if err := l.take(info.Size()+need, "the picture"); err != nil {

@@ -111,7 +111,7 @@ func problemOf(err error) *problem {
 		p = timeLimit.newProblem("Try again, or ask for less at once.", "the server did not finish the request in "+
 			"time").withRetry(time.Second)
 	case errors.Is(err, context.Canceled):
-		p = overloaded.newProblem("Try again.", "the client gave the request up").withRetry(time.Second)
+		p = overloaded.newProblem("Try again.", "the client ended the request").withRetry(time.Second)
 	default:
 		p = internal.newProblem("See the server's log for the request's id.", "the server could not process the request")
 	}

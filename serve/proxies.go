@@ -19,7 +19,7 @@ var loopbackNetworks = Proxies{netip.MustParsePrefix("127.0.0.0/8"), netip.MustP
 func ParseProxies(texts []string) (Proxies, error) {
 	var all Proxies
 	for _, text := range texts {
-		const want = "want an address, a network such as 10.0.0.0/8, or loopback"
+		const want = "must be an address, a network such as 10.0.0.0/8, or loopback"
 		p, err := netip.ParsePrefix(text)
 		switch ip, e := netip.ParseAddr(text); {
 		case text == "loopback":

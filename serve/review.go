@@ -107,7 +107,7 @@ const (
 func (v *reviewState) checkDecisions(d *api.Decisions) error {
 	card := func(k int) error {
 		if k < 0 || k >= v.page.Cards {
-			return fmt.Errorf("a decision on card %d of %d", k, v.page.Cards)
+			return fmt.Errorf("a decision has card %d, but there are %d cards", k, v.page.Cards)
 		}
 		return nil
 	}
@@ -115,7 +115,7 @@ func (v *reviewState) checkDecisions(d *api.Decisions) error {
 		named := of.Action == "relabel" || of.Action == "split"
 		switch {
 		case !named && of.Action != "accept" && of.Action != "drop":
-			return fmt.Errorf("action %q: want accept, relabel, split or drop", escape.ClipTo(of.Action, 32))
+			return fmt.Errorf("action %q: must be accept, relabel, split or drop", escape.Within(of.Action, 32))
 		case named != (of.Label != ""), len(of.Label) > maxLabelBytes, !utf8.ValidString(of.Label):
 			return fmt.Errorf("relabel and split need a label of at most %d bytes; other actions have none",
 				maxLabelBytes)
@@ -131,14 +131,14 @@ func (v *reviewState) checkDecisions(d *api.Decisions) error {
 	for name, of := range d.Done {
 		k, err := strconv.Atoi(name)
 		if err != nil || strconv.Itoa(k) != name {
-			return fmt.Errorf("a decision on card %q: want a number", escape.ClipTo(name, 32))
+			return fmt.Errorf("a decision has card %q: must be a number", escape.Within(name, 32))
 		}
 		if err := errors.Join(card(k), one(of)); err != nil {
 			return err
 		}
 	}
 	if len(d.History) > maxSteps {
-		return fmt.Errorf("%d decisions to undo, of at most %d", len(d.History), maxSteps)
+		return fmt.Errorf("%d decisions to undo: must be at most %d", len(d.History), maxSteps)
 	}
 	for _, s := range d.History {
 		err := errors.Join(card(s.Card), checkTime(s.At))
@@ -150,10 +150,10 @@ func (v *reviewState) checkDecisions(d *api.Decisions) error {
 		}
 	}
 	if d.NextCard < 0 || d.NextCard > 0 && d.NextCard >= v.page.Cards {
-		return fmt.Errorf("at card %d of %d", d.NextCard, v.page.Cards)
+		return fmt.Errorf("the next card is %d of %d", d.NextCard, v.page.Cards)
 	}
 	if d.Version < 0 || d.Version > maxVersion {
-		return fmt.Errorf("version %d: want 0 to %d", d.Version, maxVersion)
+		return fmt.Errorf("version %d: must be 0 to %d", d.Version, maxVersion)
 	}
 	return nil
 }
@@ -161,7 +161,8 @@ func (v *reviewState) checkDecisions(d *api.Decisions) error {
 // checkTime checks the time of a decision.
 func checkTime(at string) error {
 	if _, err := time.Parse(time.RFC3339, at); err != nil {
-		return fmt.Errorf("a decision's time is %q: want the form 2006-01-02T15:04:05Z", escape.ClipTo(at, 64))
+		return fmt.Errorf("the time of a decision is %q: must have the form 2006-01-02T15:04:05Z",
+			escape.Within(at, 64))
 	}
 	return nil
 }
@@ -181,7 +182,7 @@ func (v *reviewState) storeDecisions(d api.Decisions) (api.Decisions, error) {
 	}
 	if d.Version == maxVersion {
 		return d, invalid.newProblem("Stop the server, write a smaller version into "+decisionsFile+" and start it again.",
-			"no version follows version %d", d.Version)
+			"version %d is the last possible one", d.Version)
 	}
 	d.Version++
 	if err := checkNoLink(v.file); err != nil {

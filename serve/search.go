@@ -102,7 +102,7 @@ func (a *searchRequest) readForm(r *http.Request, boundary string) error {
 	}
 	a.pictures = f.pictures
 	if n := len(a.pictures); n > 1 && a.Terms == nil {
-		return badRequest.newProblem("Give terms, or send one picture.", "the form has more than 1 picture, and no terms")
+		return badRequest.newProblem("Give terms, or send one picture.", "the form has more than 1 picture, but no terms")
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (s *Server) makeQuery(r *http.Request, a *searchRequest) error {
 		return err
 	}
 	if len(a.Terms) == 0 || len(a.Terms) > maxPhotosTogether {
-		return invalid.newProblem(searchAdvice, "%d terms: want 1 to %d", len(a.Terms), maxPhotosTogether)
+		return invalid.newProblem(searchAdvice, "%d terms: must be 1 to %d", len(a.Terms), maxPhotosTogether)
 	}
 	if by := a.info.Distance; by != rank.Cosine && !a.collection.HasUnitLength {
 		return invalid.newProblem("Search by a picture, an id or a vector.", "sums need cosine distance or vectors of unit "+
@@ -176,7 +176,8 @@ func (s *Server) makeQuery(r *http.Request, a *searchRequest) error {
 	for i := range a.Terms {
 		t := &a.Terms[i]
 		if n := boolToInt(t.Vector != nil) + boolToInt(t.ID != "") + boolToInt(t.Text != "") + boolToInt(t.Picture != nil); n != 1 {
-			return invalid.newProblem(searchAdvice, "terms[%d] has %d of a vector, an id, a text and a picture: want one", i,
+			return invalid.newProblem(searchAdvice, "terms[%d] has %d of a vector, an id, a text and a picture: must be one",
+				i,
 				n)
 		}
 		if p := t.Picture; p != nil {
@@ -234,7 +235,7 @@ func (s *Server) itemQuery(ctx context.Context, c *servedCollection, id string) 
 func (s *Server) answerSearch(ctx context.Context, a *searchRequest) (api.Found, error) {
 	if a.Explain {
 		gallery := fmt.Sprintf("%s: %d items, of %s", a.info.Name, a.info.Items,
-			cmp.Or(a.store.Network, "a network that is not known"))
+			cmp.Or(a.store.Network, "an unknown network"))
 		a.opt.Explain = lookup.Explain(&a.info, gallery, &a.opt, "")
 	}
 	answers, err := lookup.Nearest(ctx, s.galleryOf(a.collection, &a.store), []lookup.Query{a.query}, a.opt)

@@ -26,19 +26,19 @@ func TestItemBounds(t *testing.T) {
 	}{
 		{func(*store.Item) {}, ""},
 		{func(it *store.Item) { it.ID = strings.Repeat("a", 512) }, ""},
-		{func(it *store.Item) { it.ID = strings.Repeat("a", 513) }, "its id has 513 bytes: want at most 512"},
+		{func(it *store.Item) { it.ID = strings.Repeat("a", 513) }, "its id has 513 bytes: must be at most 512"},
 		{func(it *store.Item) { it.ID = "" }, "its id is empty"},
 		{func(it *store.Item) { it.ID = "a\x01" }, "its id has the control character U+0001"},
 		{func(it *store.Item) { it.ID = "a\xff" }, "its id is not UTF-8"},
 		{func(it *store.Item) { it.Path = strings.Repeat("p", 1<<16) }, ""},
-		{func(it *store.Item) { it.Path = strings.Repeat("p", 1<<16+1) }, "its path has 65537 bytes: want at most " +
+		{func(it *store.Item) { it.Path = strings.Repeat("p", 1<<16+1) }, "its path has 65537 bytes: must be at most " +
 			"65536"},
 		{func(it *store.Item) { it.Path = "\xff" }, "its path is not UTF-8"},
 		{func(it *store.Item) { it.Vector = []float32{1, float32(math.NaN())} }, "number 1 of its vector is NaN"},
 		{func(it *store.Item) { it.Vector = []float32{float32(math.Inf(-1)), 1} }, "number 0 of its vector is -Inf"},
 		{func(it *store.Item) { it.Vector = []float32{math.MaxFloat32, 1} }, ""},
 		{func(it *store.Item) { it.Columns = columns(256) }, ""},
-		{func(it *store.Item) { it.Columns = columns(257) }, "257 columns: want at most 256"},
+		{func(it *store.Item) { it.Columns = columns(257) }, "257 columns: must be at most 256"},
 		{func(it *store.Item) { it.Columns = map[string]any{"": true} }, "the name of a column is empty"},
 		{func(it *store.Item) { it.Columns = map[string]any{"a": "x", "b": 1.5, "c": false} }, ""},
 		{func(it *store.Item) { it.Columns = map[string]any{"a": math.Inf(1)} }, "column a is +Inf"},
@@ -104,7 +104,7 @@ func TestConfigBounds(t *testing.T) {
 		distance string
 	}{{4, "euclidean"}, {3, "dot"}} {
 		err := config.CheckExisting("s", other.dim, other.distance)
-		if want := fmt.Sprintf("the store s has vectors of %d numbers by %s distance, not of 3 by euclidean",
+		if want := fmt.Sprintf("the store s has vectors of %d numbers and the %s distance, not 3 and euclidean",
 			other.dim, other.distance); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}

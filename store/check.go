@@ -38,7 +38,7 @@ func (it *Item) check() error {
 		return err
 	}
 	if it.ID == "/" || it.ID == "." || it.ID == ".." {
-		return errors.New("its id means a folder in an address: choose another id")
+		return errors.New("its id would be a folder in an address: choose another id")
 	}
 	if err := checkText("its path", "", it.Path); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (it *Item) check() error {
 		}
 	}
 	if len(it.Columns) > MaxColumns {
-		return fmt.Errorf("%d columns: want at most %d", len(it.Columns), MaxColumns)
+		return fmt.Errorf("%d columns: must be at most %d", len(it.Columns), MaxColumns)
 	}
 	for name, v := range it.Columns {
 		if checkColumn(name, v) != nil {
@@ -135,7 +135,7 @@ func checkName(what, s string) error {
 	case s == "":
 		return errors.New(what + " is empty")
 	case len(s) > MaxID:
-		return fmt.Errorf("%s has %d bytes: want at most %d", what, len(s), MaxID)
+		return fmt.Errorf("%s has %d bytes: must be at most %d", what, len(s), MaxID)
 	case isPrintable(s): // the usual case
 		return nil
 	case !utf8.ValidString(s):
@@ -162,7 +162,7 @@ func isPrintable(s string) bool {
 // checkText returns an error for an invalid text. what and name describe the text: a column or something else.
 func checkText(what, name, s string) error {
 	if len(s) > MaxText {
-		return fmt.Errorf("%s%s has %d bytes: want at most %d", what, name, len(s), MaxText)
+		return fmt.Errorf("%s%s has %d bytes: must be at most %d", what, name, len(s), MaxText)
 	}
 	if !utf8.ValidString(s) {
 		return errors.New(what + name + " is not UTF-8")

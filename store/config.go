@@ -38,10 +38,12 @@ func (c *Config) Check(name string, maxDim int) error {
 	c.MaxNeighbours, c.BuildCandidates = cmp.Or(c.MaxNeighbours, 16), cmp.Or(c.BuildCandidates, 64)
 	switch {
 	case !slices.Contains([]string{"euclidean", "cosine", "dot"}, c.Distance) || c.Dim < 1 || c.Dim > maxDim:
-		return fmt.Errorf("a store of %d numbers by the distance %q: want 1 to %d, and euclidean, cosine or dot",
+		return fmt.Errorf("vectors of %d numbers with the distance %q: must be 1 to %d numbers, and "+
+			"euclidean, cosine or dot",
 			c.Dim, c.Distance, maxDim)
 	case c.MaxNeighbours < 2 || c.MaxNeighbours > 100 || c.BuildCandidates < 2*c.MaxNeighbours || c.BuildCandidates > 1000:
-		return fmt.Errorf("a graph of %d links, built from %d candidates: want 2 to 100, and twice that to 1000",
+		return fmt.Errorf("a graph of %d links, built from %d candidates: must be 2 to 100 links, and from twice "+
+			"that to 1000 candidates",
 			c.MaxNeighbours, c.BuildCandidates)
 	}
 	return nil
@@ -50,7 +52,7 @@ func (c *Config) Check(name string, maxDim int) error {
 // CheckName returns an error for a name that is not allowed in every engine.
 func CheckName(name string) error {
 	if !storeName.MatchString(name) {
-		return fmt.Errorf("store name %q: want small letters, digits and underscores", name)
+		return fmt.Errorf("store name %q: must be small letters, digits and underscores", name)
 	}
 	return nil
 }
@@ -59,7 +61,7 @@ func CheckName(name string) error {
 // from the config's.
 func (c *Config) CheckExisting(name string, dim int, distance string) error {
 	if dim != c.Dim || distance != c.Distance {
-		return fmt.Errorf("the store %s has vectors of %d numbers by %s distance, not of %d by %s", name, dim,
+		return fmt.Errorf("the store %s has vectors of %d numbers and the %s distance, not %d and %s", name, dim,
 			distance, c.Dim, c.Distance)
 	}
 	return nil

@@ -21,7 +21,7 @@ func (e *ExistsError) Error() string { return "there is an item " + escape.Quote
 type DimensionError struct{ Have, Want int }
 
 func (e *DimensionError) Error() string {
-	return fmt.Sprintf("a vector of %d numbers, but the store's vectors have %d", e.Have, e.Want)
+	return fmt.Sprintf("the vector has %d numbers, but the store's vectors have %d", e.Have, e.Want)
 }
 
 // FilterError is the error for an invalid filter, with its place.

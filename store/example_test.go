@@ -19,7 +19,7 @@ func Example() {
 	}
 	// Output:
 	// lamp 1
-	// another length: a vector of 3 numbers, but the store's vectors have 2
+	// another length: the vector has 3 numbers, but the store's vectors have 2
 }
 
 func example(ctx context.Context) error {

@@ -47,7 +47,7 @@ func ParseFilter(text string) (*Filter, error) {
 	p := &parser{lexer: lexer{text: text}}
 	switch {
 	case len(text) > maxText:
-		return nil, f.errorAt(0, fmt.Sprintf("%d bytes: want at most %d", len(text), maxText))
+		return nil, f.errorAt(0, fmt.Sprintf("%d bytes: must be at most %d", len(text), maxText))
 	case !utf8.ValidString(text):
 		return nil, f.errorAt(0, "the text is not UTF-8")
 	}

@@ -80,6 +80,6 @@ func unknownColumn(name string, columns []Column) string {
 	for _, c := range columns {
 		known = append(known, c.Name)
 	}
-	return fmt.Sprintf("no column called %s%s; there are: %s", name, enum.Suggest(name, known),
+	return fmt.Sprintf("no column %s%s: the columns are %s", name, enum.Suggest(name, known),
 		strings.Join(known, ", "))
 }

@@ -32,7 +32,7 @@ func ExampleFilter() {
 func ExampleParseFilter() {
 	_, err := store.ParseFilter(`price <`)
 	fmt.Println(err)
-	// Output: filter "price <": column 8: want a number, a text in quotes, true or false, not the end
+	// Output: filter "price <": column 8: expected a number, a text in quotes, true or false, not the end
 }
 
 // Check finds columns that are not there before a search finds nothing.
@@ -43,7 +43,7 @@ func ExampleFilter_Check() {
 		return
 	}
 	fmt.Println(f.Check([]store.Column{{Name: "price", Kind: store.Number}}))
-	// Output: filter "prise < 20": column 1: no column called prise (did you mean "price"?); there are: id, path, price
+	// Output: filter "prise < 20": column 1: no column prise (did you mean "price"?): the columns are id, path, price
 }
 
 // An engine with a language of its own gets the tree.

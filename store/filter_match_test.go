@@ -47,7 +47,7 @@ func TestMatch(t *testing.T) {
 func TestCheck(t *testing.T) {
 	for text, want := range map[string]string{
 		"a < 1 and b = 'x' and not c and id = 'x' and path is missing": "",
-		"aa = 1":               `1: no column called aa (did you mean "a"?); there are: id, path, a, b, c`,
+		"aa = 1":               `1: no column aa (did you mean "a"?): the columns are id, path, a, b, c`,
 		"a = 1 or (b = 2)":     "",
 		"b != true":            "",
 		"a = 1 or (b < 2)":     "15: column b has values of kind text, but this value is of kind number",

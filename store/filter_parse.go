@@ -33,7 +33,7 @@ func (p *parser) parseFilter() (Expr, *syntaxError) {
 
 // unexpected returns the error for an unexpected token.
 func (p *parser) unexpected(what string) *syntaxError {
-	return &syntaxError{p.tok.offset, fmt.Sprintf("want %s, not %v", what, p.tok)}
+	return &syntaxError{p.tok.offset, fmt.Sprintf("expected %s, not %v", what, p.tok)}
 }
 
 func (p *parser) parseOr() (Expr, *syntaxError) {
@@ -98,7 +98,7 @@ func (p *parser) parseNot() (Expr, *syntaxError) {
 			return nil, err
 		}
 		if !p.tok.isWord(")") {
-			return nil, &syntaxError{p.tok.offset, fmt.Sprintf("want ) to close the ( before it, not %v", p.tok)}
+			return nil, &syntaxError{p.tok.offset, fmt.Sprintf("expected ) to close the ( before it, not %v", p.tok)}
 		}
 		return n, p.advance()
 	}

@@ -26,20 +26,20 @@ func TestNoMinusZero(t *testing.T) {
 // What is wrong with a filter is said with the character at which it is.
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		" ":                  "2: want a column, not the end",
-		"price <":            "8: want a number, a text in quotes, true or false, not the end",
-		"price < 2 and":      "14: want a column, not the end",
-		"price = shoe":       `9: want a number, a text in quotes, true or false ("shoe" would be a text), not shoe`,
-		"price 5":            "7: want =, !=, <, <=, >, >=, in or is after price, not 5",
-		"(price < 2":         "11: want ) to close the ( before it, not the end",
-		"price < 1-2":        "10: want and, or, or the end, not -2",
-		"price < 1+2":        "10: want and, or, or the end, not +2",
-		"price < 2)":         "10: want and, or, or the end, not )",
-		"price in 2":         "10: want ( after in, not 2",
-		"price in (2":        "12: want , or ), not the end",
-		"price in ()":        "11: want a number, a text in quotes, true or false, not )",
-		"price not 2":        "11: want in, not 2",
-		"price is 2":         "10: want missing, not 2",
+		" ":                  "2: expected a column, not the end",
+		"price <":            "8: expected a number, a text in quotes, true or false, not the end",
+		"price < 2 and":      "14: expected a column, not the end",
+		"price = shoe":       `9: expected a number, a text in quotes, true or false ("shoe" would be a text), not shoe`,
+		"price 5":            "7: expected =, !=, <, <=, >, >=, in or is after price, not 5",
+		"(price < 2":         "11: expected ) to close the ( before it, not the end",
+		"price < 1-2":        "10: expected and, or, or the end, not -2",
+		"price < 1+2":        "10: expected and, or, or the end, not +2",
+		"price < 2)":         "10: expected and, or, or the end, not )",
+		"price in 2":         "10: expected ( after in, not 2",
+		"price in (2":        "12: expected , or ), not the end",
+		"price in ()":        "11: expected a number, a text in quotes, true or false, not )",
+		"price not 2":        "11: expected in, not 2",
+		"price is 2":         "10: expected missing, not 2",
 		`a = "x\"`:           `5: a text does not end: " is missing`,
 		`a = "x\`:            `7: \ is allowed only before a quote or another \`,
 		"ä = 'x":             "5: a text does not end: ' is missing",
@@ -58,7 +58,7 @@ func TestParseErrors(t *testing.T) {
 		"a = '\xff'":                           "1: the text is not UTF-8",
 		strings.Repeat("(", 500):               "201: nested more than 200 deep",
 		strings.Repeat("not ", maxDepth) + "a": "801: nested more than 200 deep",
-		strings.Repeat(" ", maxText+1):         "1: 65537 bytes: want at most 65536",
+		strings.Repeat(" ", maxText+1):         "1: 65537 bytes: must be at most 65536",
 	} {
 		_, err := ParseFilter(text)
 		var wrong *FilterError

@@ -28,7 +28,7 @@ func TestIntervals(t *testing.T) {
 		for _, ms := range []time.Duration{0, 50, 150, 350, 750, 1550, 3150, 5150} {
 			want = append(want, ms*time.Millisecond)
 		}
-		if len(at) != len(want) || err == nil || err.Error() != "tried for 5s: away" {
+		if len(at) != len(want) || err == nil || err.Error() != "after retries for 5s: away" {
 			t.Fatalf("at %v: %v", at, err)
 		}
 		for i := range want {

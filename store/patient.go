@@ -40,7 +40,7 @@ func (p *retryingStore) retry(ctx context.Context, f func() error) error {
 		if since.IsZero() {
 			since = time.Now()
 		} else if tried := time.Since(since); tried >= p.retryTime {
-			return fmt.Errorf("tried for %v: %w", tried.Round(time.Second), err)
+			return fmt.Errorf("after retries for %v: %w", tried.Round(time.Second), err)
 		}
 		select {
 		case <-ctx.Done():

@@ -53,7 +53,7 @@ func TestPatient(t *testing.T) {
 		calls = failCalls(m, 1e6)
 		begun := time.Now()
 		_, err := p.Info(ctx)
-		if took := time.Since(begun); !errors.As(err, &gone) || !strings.Contains(err.Error(), "tried for 1m") ||
+		if took := time.Since(begun); !errors.As(err, &gone) || !strings.Contains(err.Error(), "after retries for 1m") ||
 			took < time.Minute || took > time.Minute+3*time.Second || *calls > 60 {
 			t.Errorf("after %v and %d calls: %v", took, *calls, err)
 		}

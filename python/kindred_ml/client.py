@@ -552,7 +552,7 @@ def _parts(address):
     except ValueError:
         good = False
     if not good:
-        raise ValueError(f"the address {address!r}: want http:// or https://, a host and a port")
+        raise ValueError(f"the address {address!r}: must be http:// or https://, a host and a port")
     return parts
 
 

@@ -240,7 +240,7 @@ def test_what_the_server_refuses(client, serving):
         Client(serving, collection="nothere").search(id="x")
     with pytest.raises(kindred_ml.ServerError):
         client.search(photo=b"no picture")
-    with pytest.raises(ValueError, match="want http"):
+    with pytest.raises(ValueError, match="must be http"):
         Client("127.0.0.1:7700")
 
 

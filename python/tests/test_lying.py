@@ -554,7 +554,7 @@ def test_memory_is_bounded(name):
                                      "http://u:p@a", "http://a/?b=c", "http://a/#b", "http://a b", "http://a\n",
                                      "http://[::1"])
 def test_addresses_that_are_none(address):
-    with pytest.raises(ValueError, match="want http:// or https://, a host and a port"):
+    with pytest.raises(ValueError, match="must be http:// or https://, a host and a port"):
         Client(address)
 
 

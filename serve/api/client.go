@@ -66,7 +66,7 @@ func NewClient(address string, opt ClientOptions) (*Client, error) {
 		return nil, err
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("the address %q: want http:// or https://, a host and a port", address)
+		return nil, fmt.Errorf("the address %q: must be http:// or https://, a host and a port", address)
 	}
 	client := http.Client{}
 	if opt.HTTP != nil {

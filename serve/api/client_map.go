@@ -52,7 +52,7 @@ func (c *Client) MapIDs(ctx context.Context, version uint64, from, count int) ([
 		return nil, err
 	}
 	if count > 0 && len(ids.IDs) > count {
-		return nil, c.invalidAnswerError(r, fmt.Errorf("has %d ids, and %d were asked for", len(ids.IDs), count))
+		return nil, c.invalidAnswerError(r, fmt.Errorf("has %d ids, but %d were requested", len(ids.IDs), count))
 	}
 	return ids.IDs, nil
 }

@@ -19,7 +19,8 @@ func Divergence(ctx context.Context, x *matrix.Dense, mapX, mapY []float64, perp
 	}
 	n := x.Rows
 	if len(mapX) != n || len(mapY) != n {
-		return 0, fmt.Errorf("projection: a map of %d and %d coordinates for %d rows", len(mapX), len(mapY), n)
+		return 0, fmt.Errorf("projection: the map has %d x and %d y coordinates, but there are %d rows", len(mapX),
+			len(mapY), n)
 	}
 	if n == 1 {
 		return 0, nil

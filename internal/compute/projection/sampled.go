@@ -33,7 +33,7 @@ func (c SampledTSNE) Run(ctx context.Context, x *matrix.Dense) (*Map, error) {
 	most := c.Rows
 	most = cmp.Or(most, sampleRows)
 	if most < 1 {
-		return nil, fmt.Errorf("projection: a map of a sample of %d rows, want at least 1", most)
+		return nil, fmt.Errorf("projection: the sample of the map has %d rows: must be at least 1", most)
 	}
 	if x.Rows <= most {
 		return c.TSNE.Run(ctx, x)
@@ -88,7 +88,7 @@ type Anchors struct {
 // NewAnchors makes anchors of the rows of x, which m has placed. It keeps x. It panics if their numbers differ.
 func NewAnchors(x *matrix.Dense, m *Map) *Anchors {
 	if x.Rows != len(m.X) || x.Rows != len(m.Y) {
-		panic(fmt.Sprintf("projection: %d rows and %d places", x.Rows, len(m.X)))
+		panic(fmt.Sprintf("projection: there are %d rows, but %d places", x.Rows, len(m.X)))
 	}
 	a := &Anchors{x: x, positions: make(points, 2*x.Rows), progress: func(int) {}}
 	for i := range x.Rows {
@@ -114,7 +114,7 @@ const (
 // It returns an error for another number of columns and values that are not finite, and ctx.Err(), wrapped.
 func (a *Anchors) Place(ctx context.Context, x *matrix.Dense) (xs, ys []float64, err error) {
 	if x.Cols != a.x.Cols {
-		return nil, nil, fmt.Errorf("projection: rows of %d columns for anchors of %d", x.Cols, a.x.Cols)
+		return nil, nil, fmt.Errorf("projection: the rows have %d columns, but the anchors have %d", x.Cols, a.x.Cols)
 	}
 	if err := checkRows(x); err != nil {
 		return nil, nil, err

@@ -71,7 +71,7 @@ func (c TSNE) withDefaults(n int) (TSNE, error) {
 	if c.Perplexity == 0 {
 		c.Perplexity = max(1, min(30, float64(n-1)/3))
 	} else if n > 1 && !(c.Perplexity >= 1 && c.Perplexity < float64(n)) {
-		return c, fmt.Errorf("projection: perplexity %g with %d rows: want at least 1 and less than the number of "+
+		return c, fmt.Errorf("projection: perplexity %g with %d rows: must be at least 1 and less than the number of "+
 			"rows (about a third of it at most is sensible)", c.Perplexity, n)
 	}
 	c.Iterations = cmp.Or(c.Iterations, 1000)

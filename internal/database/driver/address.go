@@ -25,7 +25,7 @@ type Address struct {
 func ParseAddress(text, scheme, port string, known ...string) (*Address, error) {
 	rest, ok := strings.CutPrefix(text, scheme+"://")
 	if !ok {
-		return nil, fmt.Errorf("want %s://HOST:PORT", scheme)
+		return nil, fmt.Errorf("the form is %s://HOST:PORT", scheme)
 	}
 	rest, query, _ := strings.Cut(rest, "?")
 	a := &Address{}
@@ -44,7 +44,7 @@ func ParseAddress(text, scheme, port string, known ...string) (*Address, error) 
 		}
 		if n, err := strconv.Atoi(number); err != nil || n < 1 || n > 65535 || name == "" ||
 			strings.ContainsAny(name, "/@# ") {
-			return nil, fmt.Errorf("the host %q of a %s address: want HOST or HOST:PORT", host, scheme)
+			return nil, fmt.Errorf("the host %q of a %s address: must be HOST or HOST:PORT", host, scheme)
 		}
 		a.Hosts = append(a.Hosts, net.JoinHostPort(name, number))
 	}
@@ -55,7 +55,7 @@ func ParseAddress(text, scheme, port string, known ...string) (*Address, error) 
 	known = append(known, "tls")
 	for name := range a.options {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("%s has no option %q: want %s", scheme, name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("%s has no option %q: must be %s", scheme, name, strings.Join(known, ", "))
 		}
 	}
 	tls, err := a.ChoiceOption("tls", "false", "true")
@@ -70,7 +70,7 @@ func (a *Address) ChoiceOption(name string, values ...string) (string, error) {
 		return values[0], nil
 	}
 	if !slices.Contains(values, v) {
-		return "", fmt.Errorf("%s=%s: want %s", name, v, strings.Join(values, " or "))
+		return "", fmt.Errorf("%s=%s: must be %s", name, v, strings.Join(values, " or "))
 	}
 	return v, nil
 }
@@ -83,7 +83,7 @@ func (a *Address) NumberOption(name string, usual, low, high int) (int, error) {
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < low || n > high {
-		return 0, fmt.Errorf("%s=%s: want a number from %d to %d", name, v, low, high)
+		return 0, fmt.Errorf("%s=%s: must be a number from %d to %d", name, v, low, high)
 	}
 	return n, nil
 }

@@ -109,7 +109,7 @@ func compareWithIndex(t *testing.T, url string, cfg index.Config) {
 func TestNames(t *testing.T) {
 	for _, name := range []string{"", "A", "a b", `a"; drop table x`, strings.Repeat("a", 60)} {
 		if _, err := Create(t.Context(), "postgres://127.0.0.1:1/x", name, store.Config{Dim: 2}); err == nil ||
-			!strings.Contains(err.Error(), "store name ") || !strings.Contains(err.Error(), "want small letters") {
+			!strings.Contains(err.Error(), "store name ") || !strings.Contains(err.Error(), "must be small letters") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -130,7 +130,7 @@ func TestEnsure(t *testing.T) {
 	}{
 		{openAnswer("cosine", "vector"), false, ""}, {none, true, ""}, {errorAnswer("SELECT dim", "42P01"), true, ""},
 		{errorAnswer("SELECT dim", "42501"), false, "no 42501"},
-		{openAnswer("dot", "vector"), false, "has vectors of 2 numbers by dot"},
+		{openAnswer("dot", "vector"), false, "has vectors of 2 numbers and the dot"},
 	} {
 		f := newFake(t, c.answer)
 		s, err := Ensure(t.Context(), f.url, "photos", cfg)

@@ -15,5 +15,5 @@ func ExampleCreate() {
 	_, err := qdrant.Create(context.Background(), url, "photos", store.Config{Dim: 100_000, HNSW: true})
 	fmt.Println(err)
 	// Output:
-	// a store of 100000 numbers by the distance "euclidean": want 1 to 65536, and euclidean, cosine or dot
+	// vectors of 100000 numbers with the distance "euclidean": must be 1 to 65536 numbers, and euclidean, cosine or dot
 }

@@ -70,7 +70,7 @@ func translate(e store.Expr) (*qdrant.Condition, error) {
 	case *store.Condition:
 		return translateTest(e)
 	}
-	return nil, fmt.Errorf("a filter of another kind: %T", e)
+	return nil, fmt.Errorf("unknown kind of filter: %T", e)
 }
 
 // payloadKeys are where the values of a column are, of each kind.
@@ -126,7 +126,7 @@ func equalTo(key string, op store.Op, values []any) *qdrant.Condition {
 func comparison(key string, t *store.Condition) (*qdrant.Condition, error) {
 	x, ok := t.Values[0].(float64)
 	if !ok {
-		return nil, fmt.Errorf("texts are compared by = and != only in Qdrant, not by %s: column %s", t.Op, t.Column)
+		return nil, fmt.Errorf("Qdrant compares texts only by = and !=, not by %s: column %s", t.Op, t.Column)
 	}
 	r := &qdrant.Range{}
 	switch t.Op {

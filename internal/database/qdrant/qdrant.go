@@ -299,7 +299,7 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	}
 	points, err := s.getPoints(ctx, []string{descriptionID}, false)
 	if err != nil || len(points) == 0 {
-		return in, errors.Join(err, errors.New("the store was not made whole: make it again"))
+		return in, errors.Join(err, errors.New("the store was not created completely: create it again"))
 	}
 	about := points[0].GetPayload()
 	in.Network = about[networkKey].GetStringValue()

@@ -47,7 +47,7 @@ func TestStore(t *testing.T) {
 		t.Errorf("%+v, %v", info, err)
 	}
 	if _, err := Ensure(ctx, url, "contract", store.Config{Dim: 2, Distance: "dot"}); err == nil ||
-		!strings.Contains(err.Error(), "by euclidean distance, not of 2 by dot") {
+		!strings.Contains(err.Error(), "and the euclidean distance, not 2 and dot") {
 		t.Errorf("another distance: %v", err)
 	}
 	for _, cfg := range []index.Config{{}, {Distance: rank.Cosine}, {Distance: rank.Dot}} {
@@ -135,7 +135,7 @@ func TestForeign(t *testing.T) {
 	if _, err := Open(ctx, url, "none"); err == nil || !strings.Contains(err.Error(), "was not made by kindred") {
 		t.Error(err)
 	}
-	if _, err := other.Info(ctx); err == nil || !strings.Contains(err.Error(), "make it again") {
+	if _, err := other.Info(ctx); err == nil || !strings.Contains(err.Error(), "create it again") {
 		t.Errorf("a store without what tells of it: %v", err)
 	}
 	made := false

@@ -108,7 +108,7 @@ func (c *cluster) send(ctx context.Context, host, method, path string, body []by
 		return nil
 	}
 	if err := strictjson.Unmarshal(text, out); err != nil {
-		return fmt.Errorf("an answer that is not understood: %w", err)
+		return fmt.Errorf("the answer cannot be read: %w", err)
 	}
 	return nil
 }

@@ -429,7 +429,7 @@ func TestPartOfAWrite(t *testing.T) {
 		var gone *store.UnavailableError
 		if strings.HasPrefix(answer, "{") {
 			if n, err := s.Delete(ctx, []string{"x"}); !errors.As(err, &gone) || n != 0 ||
-				!strings.Contains(err.Error(), "3 objects were not removed by Weaviate") {
+				!strings.Contains(err.Error(), "Weaviate did not remove 3 objects") {
 				t.Errorf("%s: %d, %v", answer, n, err)
 			}
 			continue

@@ -69,7 +69,7 @@ func TestNobody(t *testing.T) {
 	}
 	begun := time.Now()
 	_, err = store.WithRetries(s, 300*time.Millisecond).Info(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "tried for") || time.Since(begun) < 300*time.Millisecond {
+	if err == nil || !strings.Contains(err.Error(), "after retries for") || time.Since(begun) < 300*time.Millisecond {
 		t.Error(err)
 	}
 }

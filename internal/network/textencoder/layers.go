@@ -88,7 +88,7 @@ func findTensorNames(f *safetensors.File) (tensorNames, error) {
 			return n, nil
 		}
 	}
-	return tensorNames{}, fmt.Errorf("no text tower with a projection: neither " +
+	return tensorNames{}, fmt.Errorf("there is no text tower with a projection: neither " +
 		"text_model.embeddings.token_embedding.weight with text_projection.weight or text_model.head.weight " +
 		"nor token_embedding.weight with text_projection")
 }
