@@ -99,7 +99,7 @@ func (a *outcomes) log(t *testing.T, name string) {
 		float64(a.right)/float64(max(a.hits, 1)), a.share/n, a.there/n, a.ece/n)
 }
 
-// noisySet is a set of which some labels are wrong.
+// noisySet draws a set with some wrong labels.
 type noisySet func(rng *rand.Rand) (x *matrix.Dense, y, noisy []int64, wrong []bool)
 
 // benchmark judges as many draws of a set as $KINDRED_LONG says, or two.
@@ -239,7 +239,7 @@ func TestConfused(t *testing.T) {
 	for _, c := range j.Confusions {
 		n := there[[2]int64{c.Label, c.Class}]
 		if n == 0 || c.Wrong < 0.5*n || c.Wrong > 1.5*n || c.Items != size[c.Label] {
-			t.Errorf("%+v, of which there are %.0f", c, n)
+			t.Errorf("%+v, but %.0f labels are wrong", c, n)
 		}
 	}
 	if j.Confusions[0].Wrong < j.Confusions[1].Wrong {

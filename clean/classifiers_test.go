@@ -101,7 +101,7 @@ func TestHeadWithout(t *testing.T) {
 	}
 }
 
-// Candidates come in the order of what is said for them, each once.
+// Candidates come in the order of their scores, each once.
 func TestCandidates(t *testing.T) {
 	said := []float64{0.2, 0.9, 0.5, 0.9}
 	var of []candidate

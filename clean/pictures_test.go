@@ -13,7 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// drawShaded has the grey that by says of every pixel of 32 x 32.
+// drawShaded draws a picture of 32 x 32 pixels whose greys the function by returns.
 func drawShaded(by func(x, y int) int) *image.Gray {
 	im := image.NewGray(image.Rect(0, 0, side, side))
 	for i := range im.Pix {
@@ -252,7 +252,7 @@ func TestViews(t *testing.T) {
 	v = newWindowViews(nil)
 	v.picture = &Fingerprint{}
 	if _, sure := v.correlation(window{0, 0, 32}, 1); sure {
-		t.Error("a blank picture is one to go by")
+		t.Error("a blank picture was compared")
 	}
 	var dst [3]float32
 	requireNear(t, "length", normalizeInto(dst[:], []float64{1, 3, 5}), math.Sqrt(8), 1e-12)

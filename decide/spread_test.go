@@ -69,7 +69,7 @@ func compareSpread(t *testing.T, got []float64, class *matrix.Dense) {
 
 // TestSpreadCovers: where classes differ in width, one distance for all covers the tight ones
 // too often and the wide ones not often enough, and the spread of each class covers both as
-// promised, within the binomial interval. A class with too few items goes by the calibration.
+// promised, within the binomial interval. A class with too few items uses the calibration.
 func TestSpreadCovers(t *testing.T) {
 	const coverage, each, probes, classes = 0.8, 19, 2, 240
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -190,7 +190,7 @@ func TestSpreadRefuses(t *testing.T) {
 	}
 }
 
-// TestMeasureByClass compares what Measure says of sets by class with loops over all photos.
+// TestMeasureByClass compares the coverage of sets by class with loops over all photos.
 func TestMeasureByClass(t *testing.T) {
 	const coverage = 0.8
 	cx, cl := drawClusters(41, 40, 8, 6)

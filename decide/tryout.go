@@ -225,7 +225,7 @@ const newStrangerClasses = 100
 // bound counts: by photos of the calibration among the gallery's items, and by the same photos in galleries that were
 // drawn from the calibration, which also have look-alikes of their classes. If classes form groups, the second bound
 // counts only if the gallery's groups are other ones than those of the calibration. It then depends on the gallery's
-// groups, of which there are at most as many as classes.
+// groups. There are at most as many groups as classes.
 type strangerRates struct {
 	trial         *StrangerTrial
 	known         []float64 // scores of known photos, ascending

@@ -44,7 +44,7 @@ func drawnGroups(seed uint64, classes, size int, apart, hub float64) *set {
 	return s
 }
 
-// TestUnits: groups of classes are found, and classes near the middle of all are none.
+// TestUnits: groups of classes are found, and classes near the middle of all are not taken for a group.
 func TestUnits(t *testing.T) {
 	for _, c := range []struct {
 		size       int

@@ -343,7 +343,7 @@ func TestLearnsFromTheSet(t *testing.T) {
 	}
 }
 
-// Judge says of every class what Find divides by.
+// Judge returns for every class the verdict by which Find divides it.
 func TestOneVerdict(t *testing.T) {
 	several, _ := drawClouds(rand.New(rand.NewPCG(1, 1)), 4, 30, 12, 3)
 	one, _ := drawClouds(rand.New(rand.NewPCG(2, 2)), 1, 120, 12, 0)

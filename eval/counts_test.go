@@ -70,7 +70,7 @@ func TestExactAUC(t *testing.T) {
 	}
 }
 
-// A threshold below all possible distances is none.
+// A threshold below all possible distances accepts nothing.
 func TestDecisionText(t *testing.T) {
 	c, err := NewCounts([]float64{0, 1}, []float64{0, 2})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// isLittleEndian tells whether the machine keeps numbers as files do.
+// isLittleEndian reports whether the machine stores numbers as files do.
 func isLittleEndian() bool {
 	x := uint16(1)
 	return *(*byte)(unsafe.Pointer(&x)) == 1

@@ -23,7 +23,7 @@ import (
 )
 
 // crashDir is the variable that makes this test program the one that is killed: it
-// changes the index in that folder and tells what was acknowledged.
+// changes the index in that folder and prints what was acknowledged.
 const crashDir = "KINDRED_INDEX_CRASH"
 
 // generation is an item of the crash test: all of it follows from its id and a

@@ -293,7 +293,7 @@ func checkDamaged(t *testing.T, dir, name string, b []byte, at int) {
 	}
 }
 
-// isGap tells whether a byte of a segment lies between its sections.
+// isGap reports whether a byte of a segment lies between its sections.
 func isGap(t *testing.T, dir, name string, at int) bool {
 	s, err := openSegment(filepath.Join(dir, name), 2, 0)
 	if err != nil {

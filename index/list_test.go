@@ -64,7 +64,7 @@ func TestList(t *testing.T) {
 		checkSample(t, x, f, want)
 	}
 	if _, err := x.List(nil, "", 0); err == nil {
-		t.Error("a page of nothing is none")
+		t.Error("a page of 0 items is not an error")
 	}
 }
 

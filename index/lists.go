@@ -151,7 +151,7 @@ func drawQueries(ctx context.Context, v *view, rows *viewSource, which []int, rn
 	return out, nil
 }
 
-// meanVector returns the mean of the vectors of queries, of which there is at least one.
+// meanVector returns the mean of the vectors of at least one query.
 func meanVector(queries []*pendingQuery) []float32 {
 	out := make([]float32, len(queries[0].q.Vector))
 	for j := range out {

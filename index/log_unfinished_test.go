@@ -52,7 +52,7 @@ func lastFrame(log []byte) int { return bytes.LastIndex(log, []byte(frameMagic))
 // What was written and not acknowledged is no problem, but it is told.
 func TestUnfinishedIsAccepted(t *testing.T) {
 	dir, path, whole := logOfThree(t)
-	// A frame of which some arrived, as if the process had been killed before it was told.
+	// A part of a frame arrived, as if the process had been killed before the change was acknowledged.
 	torn := append(bytes.Clone(whole), whole[lastFrame(whole):len(whole)-5]...)
 	writeFile(t, path, torn)
 	c, err := Check(t.Context(), dir, CheckOptions{})

@@ -9,7 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// An operation that ends within a number of its own is none: what follows is not taken for it.
+// An operation that ends within one of its numbers is invalid: the bytes after it are not read as part of it.
 func TestOperationsCutOff(t *testing.T) {
 	for name, text := range map[string]string{
 		"a length that ends nowhere": "\x02\x80\x80",

@@ -41,14 +41,14 @@ func (w *writer) writeSpare(path string, size int) error {
 	return errors.Join(err, f.Close())
 }
 
-// removeSpare frees the room that is kept, and tells whether there was any.
+// removeSpare frees the reserved room, and reports whether there was any.
 func (w *writer) removeSpare() bool {
 	path := filepath.Join(w.x.dir, spareFile)
 	_, err := os.Lstat(path)
 	return err == nil && w.x.files.Remove(path) == nil
 }
 
-// isDiskFull tells whether an error says that the disk is full or a quota is used up.
+// isDiskFull reports whether an error means that the disk is full or a quota is used up.
 func isDiskFull(err error) bool {
 	const errorDiskFull = syscall.Errno(112) // of Windows
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||

@@ -114,7 +114,7 @@ func (s *state) put(e *store.Item) error {
 	return nil
 }
 
-// remove removes an id, and tells whether it was there.
+// remove removes an id, and reports whether it existed.
 func (s *state) remove(id string) bool {
 	at, row, ok := s.find(id)
 	if ok {

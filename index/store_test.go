@@ -146,7 +146,7 @@ func TestZeroHasNoSign(t *testing.T) {
 	}
 }
 
-// What an index says of a query is said as the contract has it.
+// The errors of an index are those of the contract of stores.
 func TestErrorsOfQueries(t *testing.T) {
 	x, err := Create(filepath.Join(t.TempDir(), "index"), Config{Dim: 1})
 	if err != nil {

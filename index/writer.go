@@ -205,7 +205,7 @@ func (w *writer) compute(r *request) error {
 	return nil
 }
 
-// needsManifest tells whether a request is one that takes a manifest, not the log.
+// needsManifest reports whether a request needs a new manifest instead of a frame of the log.
 func (w *writer) needsManifest(r *request) bool {
 	return r.seal || r.install != nil || r.replace != nil || len(r.entries) >= w.x.sizes.bulkRows ||
 		r.size() >= maxBatchBytes
@@ -246,7 +246,7 @@ func (w *writer) checkOpen() error {
 	return fmt.Errorf("%s accepts no more changes since this error: %w; open it again", w.x.dir, w.broken)
 }
 
-// prepareLog tells whether the log takes a frame. A log that is broken is replaced by a new one,
+// prepareLog returns an error if the log cannot take a frame. A broken log is replaced by a new one,
 // because memory holds what was acknowledged.
 func (w *writer) prepareLog() error {
 	switch {

@@ -50,7 +50,7 @@ func bodyDeadline(start time.Time, n int64, all time.Duration) time.Time {
 	return start.Add(min(rate, all))
 }
 
-// bodyStep is the size of a body's first buffer, which then doubles.
+// bodyStep is the size of the first buffer of a body. The buffer doubles as the body grows.
 const bodyStep = 64 << 10
 
 // readBody reads the body of a request that may have one, within Limits.Body and

@@ -122,7 +122,7 @@ func newServer(t testing.TB, opt Options) *Server {
 	return s
 }
 
-// contract is the OpenAPI document with what of it was seen.
+// contract is the OpenAPI document with the answers that were seen.
 type contract struct {
 	doc *openapi3.T
 

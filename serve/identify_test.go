@@ -49,7 +49,7 @@ func calibrateSpots(t testing.TB) *decide.Calibration {
 	return c
 }
 
-// serveSpots serves a collection of 20 other classes, of which the last of the eight photos
+// serveSpots serves a collection of 20 other classes, whose last of the eight photos
 // are not in it.
 func serveSpots(t testing.TB) (*caller, *storetest.Memory) {
 	t.Helper()
@@ -382,7 +382,7 @@ func TestIdentifyByClass(t *testing.T) {
 	ask(7, new(false), 0)
 }
 
-// isVersion tells whether what was computed is of a version, and lets it be computed again.
+// isVersion reports whether the value is of a version, and allows to compute it again.
 func (p *refreshedValue[T]) isVersion(version uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -391,7 +391,7 @@ func (p *refreshedValue[T]) isVersion(version uint64) bool {
 }
 
 // TestIdentifyFar: where classes reach farther than the neighbours that are allowed, a set goes
-// by the calibration, unless it was to go by class.
+// by the calibration, unless by_class was requested.
 func TestIdentifyFar(t *testing.T) {
 	do, m := serveSpots(t)
 	do.s.limits.K = 100

@@ -154,7 +154,7 @@ func TestLargePhotograph(t *testing.T) {
 	}
 }
 
-// TestPicturesOfOtherFormats: the server says of a file what the commands say.
+// TestPicturesOfOtherFormats: the server has the same messages about a file as the commands.
 func TestPicturesOfOtherFormats(t *testing.T) {
 	// Under the race detector the first picture of a format waits long for the translation of its decoder.
 	do := &caller{t: t, s: newServer(t, Options{Limits: Limits{Time: 10 * time.Minute}})}

@@ -42,7 +42,7 @@ func TestDefaultLimits(t *testing.T) {
 	}
 }
 
-// No limit may be below 0 but the rate, which then has none.
+// No limit may be negative, except the rate: a negative rate means no limit.
 func TestNegativeLimits(t *testing.T) {
 	for i := range reflect.TypeFor[Limits]().NumField() {
 		var l Limits

@@ -575,7 +575,7 @@ func sizeOf(t *testing.T, file []byte) (w, h int) {
 	return im.Bounds().Dx(), im.Bounds().Dy()
 }
 
-// A column of which the last items of a map lack the values is as long as the map.
+// A column is as long as the map even if the last items have no value in it.
 func TestMapColumnsWithGaps(t *testing.T) {
 	m := newFilledStore(t, 10)
 	some := []store.Item{{ID: "a", Vector: []float32{1, 2, 3}, Columns: map[string]any{"kind": "x", "weight": 2.0}}}

@@ -212,7 +212,7 @@ func (l *testLoad) run(long time.Duration) []processWeight {
 	return weights
 }
 
-// enough tells whether there was a load: a hundred answers, and things added or not found.
+// enough reports whether there was a load: a hundred answers, and items added or not found.
 func (l *testLoad) enough() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -23,7 +23,7 @@ func TestNoMinusZero(t *testing.T) {
 	}
 }
 
-// What is wrong with a filter is said with the character at which it is.
+// The error of a filter has the position of the wrong character.
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		" ":                  "2: expected a column, not the end",
@@ -189,7 +189,7 @@ func TestReasonsAreShort(t *testing.T) {
 	}
 }
 
-// A date or a time is a text without quotes, and what only begins like one is none.
+// A date or a time is a text without quotes. A text that only begins like a date is an error.
 func TestDates(t *testing.T) {
 	it := Item{ID: "x", Columns: map[string]any{"a": "2024-05-01T12:30:05", "b": 2.0}}
 	for text, passes := range map[string]bool{

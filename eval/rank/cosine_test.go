@@ -62,7 +62,7 @@ func rankByCosine(x *matrix.Dense, labels []int64) (rows [][]int32, ranks [][]an
 	return rows, ranks
 }
 
-// Equal cosines go by the lowest row, whatever the lengths of the rows and however rankings
+// Ties of cosines are in the order of the rows, whatever the lengths of the rows and however rankings
 // are computed.
 func TestEqualCosinesGoByRow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// An answer with a vector that is none, or half a character, is an error.
+// An answer with an invalid vector, or with half a character, is an error.
 func TestDamagedAnswers(t *testing.T) {
 	for _, answer := range []string{`{"id":"x","vector":[1,null]}`, `{"id":"\ud800"}`, "{\"id\":\"\xff\"}"} {
 		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

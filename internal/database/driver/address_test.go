@@ -18,7 +18,7 @@ func TestParseAddress(t *testing.T) {
 		t.Error(v, err)
 	}
 	if _, err := a.ChoiceOption("level", "one"); err == nil {
-		t.Error("a level that is none")
+		t.Error("an invalid level")
 	}
 	if n, err := a.NumberOption("n", 1, 1, 5); n != 3 || err != nil {
 		t.Error(n, err)

@@ -153,7 +153,7 @@ func TestEnsure(t *testing.T) {
 		t.Error("vectors longer than pgvector keeps")
 	}
 	if _, err := Open(t.Context(), f.url, "a b"); err == nil {
-		t.Error("a name that is none")
+		t.Error("an invalid name")
 	}
 }
 

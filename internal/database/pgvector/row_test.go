@@ -47,7 +47,7 @@ func TestItemsOfRows(t *testing.T) {
 		t.Errorf("without a vector: %+v, %v, at %g", it, err, distance)
 	}
 	if it, err := scanItem(row{"x", "", []byte(`{}`), "[1,x]"}, true, nil); err == nil {
-		t.Errorf("a vector that is none: %+v", it)
+		t.Errorf("an invalid vector: %+v", it)
 	}
 	if _, err := scanItem(row{}, false, nil); err == nil {
 		t.Error("a row that cannot be scanned is an item")

@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// An address that is none, or a vector that the engine cannot hold, is told before
+// An invalid address, or a vector that the engine cannot store, is an error before
 // anything is asked of the database.
 func ExampleCreate() {
 	const url = "qdrant://127.0.0.1:6334"

@@ -13,8 +13,8 @@ import (
 const (
 	idKey      = "id"
 	pathKey    = "path"
-	columnsKey = "columns" // as JSON, which keeps what they are called
-	networkKey = "network" // these two of the point that tells of the store
+	columnsKey = "columns" // as JSON, with the names of the columns
+	networkKey = "network" // this key and the next are of the point that describes the store
 	versionKey = "version"
 )
 

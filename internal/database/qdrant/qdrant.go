@@ -68,7 +68,7 @@ type Store struct {
 // maxDim is the longest vector that Qdrant takes.
 const maxDim = 65536
 
-// descriptionID tells the point that tells of the store, and is no item.
+// descriptionID is the id of the point that describes the store. It is not an item.
 var descriptionID = driver.UUID("")
 
 // metrics is what Qdrant calls distances.
@@ -313,7 +313,7 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 			}
 		}
 	}
-	// Of a column of several kinds, texts are what it is called.
+	// A column of several kinds counts as text.
 	slices.SortFunc(in.Columns, func(a, b store.Column) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(string(b.Kind), string(a.Kind)))
 	})
@@ -414,7 +414,7 @@ func (s *Store) Search(ctx context.Context, q store.Query) ([]store.Hit, error) 
 // batchSize is how many points a request writes or reads at most.
 const batchSize = 500
 
-// Put implements store.Store, but for what the package says of transactions. Of items
+// Put implements store.Store, except for transactions: see the package comment. Of items
 // with the same id in a call none is written.
 func (s *Store) Put(ctx context.Context, list []store.Item, mode store.Mode) error {
 	points := make([]*qdrant.PointStruct, len(list))

@@ -15,7 +15,7 @@ const (
 	idProp      = "kindredId"
 	orderProp   = "kindredOrder" // order of the id
 	pathProp    = "kindredPath"
-	columnsProp = "kindredColumns" // as JSON, which keeps what they are called
+	columnsProp = "kindredColumns" // as JSON, with the names of the columns
 	hasProp     = "kindredHas"
 	versionProp = "kindredVersion" // of the object that counts writes
 )

@@ -113,7 +113,7 @@ func (c *cluster) send(ctx context.Context, host, method, path string, body []by
 	return nil
 }
 
-// messages is how Weaviate tells of errors.
+// messages are errors in an answer of Weaviate.
 type messages []struct {
 	Message string `json:"message"`
 }
@@ -137,7 +137,7 @@ func errorMessage(text []byte) string {
 	return string(text[:min(len(text), 300)])
 }
 
-// isNotFound tells whether an answer says that there is nothing.
+// isNotFound reports whether an answer has the status 404.
 func isNotFound(err error) bool {
 	var status *statusError
 	return errors.As(err, &status) && status.status == http.StatusNotFound

@@ -58,7 +58,7 @@ type Store struct {
 	consistency string // the argument of a query that says how many machines have to agree
 }
 
-// description is what a class tells of its store, as its description.
+// description describes the store of a class. It is kept as the class's description.
 type description struct {
 	Kindred  int    `json:"kindred"` // the version of how things are kept
 	Dim      int    `json:"dim"`
@@ -233,7 +233,7 @@ func (s *Store) refresh(ctx context.Context) error {
 	return nil
 }
 
-// hasProperty tells whether the class has a property.
+// hasProperty reports whether the class has a property.
 func (s *Store) hasProperty(prop string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

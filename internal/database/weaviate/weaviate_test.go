@@ -98,7 +98,7 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	if _, err := connect("weaviate://a", "A b"); err == nil {
-		t.Error("a name that is none was taken")
+		t.Error("an invalid name was accepted")
 	}
 	if _, err := Create(t.Context(), "weaviate://127.0.0.1:1", "a", store.Config{Dim: 2, Float16: true}); err == nil ||
 		!strings.Contains(err.Error(), "float16") {
