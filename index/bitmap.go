@@ -7,7 +7,7 @@ type bitmap []uint64
 
 func newBitmap(n int) bitmap { return make(bitmap, (n+63)/64) }
 
-// fullBitmap is the set of all n rows.
+// fullBitmap returns the set of all n rows.
 func fullBitmap(n int) bitmap {
 	b := newBitmap(n)
 	for i := range b {
@@ -31,21 +31,21 @@ func (b bitmap) count() int {
 	return n
 }
 
-// and keeps what is in c too.
+// and keeps the rows that are in c too.
 func (b bitmap) and(c bitmap) {
 	for i := range b {
 		b[i] &= c[i]
 	}
 }
 
-// or adds what is in c.
+// or adds the rows of c.
 func (b bitmap) or(c bitmap) {
 	for i := range b {
 		b[i] |= c[i]
 	}
 }
 
-// not makes b what of all is not in it.
+// not replaces b by the rows of all that are not in b.
 func (b bitmap) not(all bitmap) {
 	for i := range b {
 		b[i] = all[i] &^ b[i]

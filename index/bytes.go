@@ -12,13 +12,13 @@ func isLittleEndian() bool {
 	return *(*byte)(unsafe.Pointer(&x)) == 1
 }
 
-// number is what sections consist of.
+// number is a type of the numbers in sections.
 type number interface {
 	uint16 | int16 | uint32 | uint64 | float32 | float64
 }
 
-// numbers returns the numbers in a section, in its memory where the machine keeps
-// numbers so. Sections begin at multiples of 64.
+// numbers returns the numbers in a section. They share its memory if the machine stores
+// numbers as files do. Sections begin at multiples of 64.
 func numbers[T number](b []byte) []T {
 	var one T
 	size := int(unsafe.Sizeof(one))
@@ -42,7 +42,7 @@ func view64(b []byte) []uint64   { return numbers[uint64](b) }
 func view32f(b []byte) []float32 { return numbers[float32](b) }
 func view64f(b []byte) []float64 { return numbers[float64](b) }
 
-// bytesOf is the reverse.
+// bytesOf returns the bytes of numbers, the reverse of numbers.
 func bytesOf[T number](v []T) []byte {
 	if len(v) == 0 {
 		return nil
@@ -57,5 +57,5 @@ func bytesOf[T number](v []T) []byte {
 	return b
 }
 
-// missingNumber is a missing number in a section.
+// missingNumber stands for a missing number in a section.
 var missingNumber = math.NaN()

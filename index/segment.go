@@ -65,7 +65,7 @@ const (
 	emptySlot     = math.MaxUint32
 )
 
-// contents is the table of a segment.
+// contents is the table of contents of a segment.
 type contents struct {
 	Rows     int            `json:"rows"`
 	Dim      int            `json:"dim"`
@@ -81,7 +81,7 @@ type section struct {
 	Sum    uint32 `json:"crc32c"`
 }
 
-// segment is an open segment. What reads it runs within touch.
+// segment is an open segment. Code that reads it runs within touch.
 type segment struct {
 	path  string
 	file  *mappedfile.File
@@ -106,7 +106,7 @@ type segment struct {
 	obsolete atomic.Pointer[files.Files] // set once no manifest names it any more
 }
 
-// column is the values of a column in a segment; one of its slices is set.
+// column has the values of a column in a segment; one of its slices is set.
 type column struct {
 	kind    store.Kind
 	numbers []float64
@@ -115,19 +115,19 @@ type column struct {
 	text    textList
 }
 
-// textList is texts in a row.
+// textList is a list of texts, one after the other in memory.
 type textList struct {
 	offsets []uint64
 	bytes   []byte
 }
 
-// at returns a text that shares the file's memory: it is for looking, not keeping.
+// at returns a text that shares the file's memory: it must not be kept.
 func (t *textList) at(i int) string {
 	b := t.bytes[t.offsets[i]:t.offsets[i+1]]
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
-// readMapped runs code that reads a segment.
+// readMapped runs code that reads a segment, and turns faults of the mapped memory into errors.
 func readMapped(path string, f func()) error {
 	if err := mappedfile.Access(f); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -135,8 +135,8 @@ func readMapped(path string, f func()) error {
 	return nil
 }
 
-// openSegment opens and checks a segment of rows of dimension d. What its guard does not
-// compare later is compared.
+// openSegment opens and checks a segment of rows of dimension d. It compares the checksums
+// that the guard does not compare later.
 func openSegment(path string, d int, distance rank.Distance) (*segment, error) {
 	f, err := openMapped(path)
 	if err != nil {
@@ -166,9 +166,9 @@ func readSegment(path string, f *mappedfile.File, d int, distance rank.Distance)
 	return s, nil
 }
 
-// readDamagedSegment is readSegment for a segment that may be damaged: bad says which of those
-// sections are that follow from others, which leaves the segment unfit for searches
-// but not for being written anew.
+// readDamagedSegment is readSegment for a segment that may be damaged. bad names the damaged sections
+// that can be computed from others: without them the segment cannot be searched, but it
+// can be written again.
 func readDamagedSegment(path string, f *mappedfile.File, d int, distance rank.Distance) (s *segment, bad []string, err error) {
 	s = &segment{path: path, file: f, d: d}
 	var reason error
@@ -209,7 +209,7 @@ func (s *segment) open(distance rank.Distance) (bad []string, err error) {
 		return nil, r.err
 	}
 	s.allRows, s.guard = fullBitmap(s.n), newGuard(s)
-	// The rest follows from what was read.
+	// The other sections can be computed from those read.
 	s.sums = view32(r.readSection("sums", 4*uint64(s.numSums())))
 	bad = r.appendError(bad)
 	s.readCodes(r)
@@ -237,7 +237,7 @@ func (s *segment) release() {
 // retire marks the segment, so that the last view that uses it removes its file.
 func (s *segment) retire(f files.Files) { s.obsolete.Store(&f) }
 
-// slotCount is the size of the hash table of n rows.
+// slotCount returns the size of the hash table of n rows.
 func slotCount(n int) int {
 	c := 8
 	for 2*c < 3*n {
@@ -246,7 +246,7 @@ func slotCount(n int) int {
 	return c
 }
 
-// hashID is FNV-1a.
+// hashID returns the FNV-1a hash of an id.
 func hashID(id string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(id) {
@@ -290,7 +290,7 @@ func (s *segment) item(i int) store.Item {
 	return it
 }
 
-// itemWithoutVector is item without the vector, which it does not read.
+// itemWithoutVector returns an item without its vector, which it does not read.
 func (s *segment) itemWithoutVector(i int) store.Item {
 	it := store.Item{ID: s.id(i), Path: strings.Clone(s.paths.at(i))}
 	if len(s.columns) > 0 {
@@ -309,7 +309,7 @@ func (s *segment) itemWithoutVector(i int) store.Item {
 	return it
 }
 
-// value is that of a row, nil if it has none; a text shares the file's memory.
+// value returns the value of a row, or nil if it has none. A text shares the file's memory.
 func (c *column) value(i int) any {
 	switch c.kind {
 	case store.Number:
@@ -328,7 +328,7 @@ func (c *column) value(i int) any {
 	return nil
 }
 
-// word is the text of a row, false if it has none.
+// word returns the text of a row, and false if it has none.
 func (c *column) word(i int) (string, bool) {
 	if c.kind != store.Text || c.words[i] == 0 {
 		return "", false

@@ -6,8 +6,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// matchingRows returns the rows of a segment that pass a part of a filter, those that
-// were removed among them, in memory of its own.
+// matchingRows returns the rows of a segment that pass a part of a filter, including removed
+// rows. The caller may change the result.
 func (s *segment) matchingRows(e store.Expr) bitmap {
 	switch e := e.(type) {
 	case store.And:
@@ -30,7 +30,7 @@ func (s *segment) matchingRows(e store.Expr) bitmap {
 	return s.testCondition(e.(*store.Condition))
 }
 
-// testCondition returns the rows for which a test is true.
+// testCondition returns the rows for which a condition is true.
 func (s *segment) testCondition(t *store.Condition) bitmap {
 	out := newBitmap(s.n)
 	switch t.Column {

@@ -8,15 +8,15 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/exact/nearest"
 )
 
-// guard compares the blocks of a segment with their checksums, each once, before its rows
-// or codes decide anything: most of a segment is not read as it is opened. It is a
-// nearest.Guard. What calls it runs within touch.
+// guard compares the blocks of a segment with their checksums, each once, before their rows
+// or codes are used: most of a segment is not read when it is opened. It is a
+// nearest.Guard. Its callers run within touch.
 type guard struct {
 	s           *segment
 	rows, codes comparedBlocks
 }
 
-// comparedBlocks is the blocks that are known to be as they were written.
+// comparedBlocks is a set of blocks whose checksums were found to be right.
 type comparedBlocks []atomic.Uint64
 
 func newComparedBlocks(blocks int) comparedBlocks { return make(comparedBlocks, (blocks+63)/64) }
@@ -25,11 +25,11 @@ func (s comparedBlocks) has(b int) bool { return s[b>>6].Load()>>(b&63)&1 != 0 }
 
 func (s comparedBlocks) add(b int) { s[b>>6].Or(1 << (b & 63)) }
 
-// sumBytes is about how many bytes of vectors a checksum covers, which is what the first
-// look at a candidate has to read.
+// sumBytes is the approximate number of bytes of vectors that a checksum covers. The first
+// use of a row has to read as many.
 const sumBytes = 8 << 10
 
-// rowsPerSum is how many vectors of dimension d a checksum is of: a power of two, 1 to 64.
+// rowsPerSum returns the number of vectors of dimension d that a checksum covers: a power of two, 1 to 64.
 func rowsPerSum(d int) int {
 	n := 1
 	for n < 64 && 2*n*4*d <= sumBytes {
@@ -42,7 +42,7 @@ func newGuard(s *segment) *guard {
 	return &guard{s: s, rows: newComparedBlocks(s.numSums()), codes: newComparedBlocks(nearest.Blocks(s.n))}
 }
 
-// numSums is the number of checksums of the vectors.
+// numSums returns the number of checksums of the vectors.
 func (s *segment) numSums() int { return (s.n + s.group - 1) / s.group }
 
 // Rows compares the vectors of the rows lo..hi-1.
@@ -74,7 +74,7 @@ func (g *guard) Codes(b int) error {
 		code[b*size:min((b+1)*size, len(code))], g.s.codeSums)
 }
 
-// compare compares the k-th block of a section, which is of the rows lo..hi-1.
+// compare compares the k-th block of a section with its checksum. The block has the rows lo..hi-1.
 func (g *guard) compare(known comparedBlocks, k int, section string, lo, hi int, content []byte, sums []uint32) error {
 	if k >= len(sums) || crc32.Checksum(content, castagnoli()) != sums[k] {
 		return &DamageError{g.s.path, fmt.Sprintf("the checksum of block %d of its %s (rows %d to %d) is wrong", k,

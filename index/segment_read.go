@@ -14,7 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// readCodes reads what the scan goes over.
+// readCodes reads the sections that searches scan.
 func (s *segment) readCodes(r *sectionReader) {
 	code := r.readSection("codes", uint64(nearest.CodeBytes(s.n, s.d)))
 	if nearest.IsWide(s.d) {
@@ -75,8 +75,8 @@ func (s *segment) readTable() error {
 	return nil
 }
 
-// checkNumbers checks what numbers in sections point at, which the checksums of a
-// file that somebody made do not.
+// checkNumbers checks that the numbers in sections refer to existing rows and texts. A
+// forged file can have correct checksums.
 func (s *segment) checkNumbers() error {
 	if e := s.codes.Exp; e < -2000 || e > 2000 {
 		return fmt.Errorf("exponent %d", e)
@@ -122,8 +122,8 @@ func (r *sectionReader) findSection(name string) (section, bool) {
 	return section{}, false
 }
 
-// readSection returns a section of the given length, 0 for any multiple of 8. The checksum of
-// those whose blocks have none of their own is compared.
+// readSection returns a section of the given length; 0 means any multiple of 8. It compares the
+// checksum, unless the blocks of the section have their own checksums.
 func (r *sectionReader) readSection(name string, length uint64) []byte {
 	c, ok := r.findSection(name)
 	switch {
@@ -142,7 +142,7 @@ func (r *sectionReader) readSection(name string, length uint64) []byte {
 	return nil
 }
 
-// readTexts returns n texts, any number of them for -1.
+// readTexts returns n texts; -1 means any number.
 func (r *sectionReader) readTexts(name string, n int) textList {
 	t := textList{bytes: r.readSection(name+".text", 0)}
 	if n >= 0 {

@@ -20,7 +20,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// rowSource is rows that a segment is written from. Texts may share memory of
+// rowSource has the rows from which a segment is written. Texts may share the memory of
 // another segment.
 type rowSource interface {
 	rows() int
@@ -30,7 +30,7 @@ type rowSource interface {
 	value(i int, column string) any // nil for none
 }
 
-// entrySource is rows that somebody adds.
+// entrySource has the rows of added items.
 type entrySource []*store.Item
 
 func (s entrySource) rows() int                 { return len(s) }
@@ -39,7 +39,7 @@ func (s entrySource) id(i int) string           { return s[i].ID }
 func (s entrySource) path(i int) string         { return s[i].Path }
 func (s entrySource) value(i int, c string) any { return s[i].Columns[c] }
 
-// viewSource is some rows of a view.
+// viewSource has some rows of a view.
 type viewSource struct {
 	v    *view
 	list []rowRef
@@ -73,14 +73,14 @@ func (s *viewSource) value(i int, name string) any {
 	return nil
 }
 
-// listLayout cuts a segment into lists: the rows of list k are starts[k] up to
-// starts[k+1].
+// listLayout divides a segment into lists: the rows of list k are starts[k] to
+// starts[k+1] - 1.
 type listLayout struct {
 	starts  []uint32
 	centers []float32
 }
 
-// segmentSpec is a segment to be written.
+// segmentSpec describes a segment to be written.
 type segmentSpec struct {
 	dim      int
 	distance rank.Distance
@@ -90,7 +90,7 @@ type segmentSpec struct {
 	progress func(done float64)
 }
 
-// writeSegment writes the file of a segment, whole and durable or not at all.
+// writeSegment writes the file of a segment, completely and durably or not at all.
 func writeSegment(ctx context.Context, files atomic.Files, path string, spec *segmentSpec) error {
 	return files.Write(path, func(out io.Writer) error {
 		w := &segmentWriter{ctx: ctx, spec: spec, w: bufio.NewWriterSize(out, 1<<20), n: spec.source.rows()}
@@ -139,7 +139,7 @@ func (w *segmentWriter) write(b []byte) {
 	w.sum = crc32.Update(w.sum, castagnoli(), b)
 }
 
-// writeSection writes what content writes as a section.
+// writeSection writes a section, whose content the function content writes.
 func (w *segmentWriter) writeSection(name string, content func()) {
 	w.write(make([]byte, -w.offset%sectionAlign))
 	begin := w.offset
@@ -148,7 +148,7 @@ func (w *segmentWriter) writeSection(name string, content func()) {
 	w.table.Sections = append(w.table.Sections, section{name, begin, w.offset - begin, w.sum})
 }
 
-// chunkRows is how many rows are held in memory at a time: whole blocks.
+// chunkRows is the number of rows that are in memory at a time: whole blocks.
 const chunkRows = 16 * nearest.Block
 
 // chunks yields the vectors, many at a time.
@@ -190,7 +190,7 @@ func appendSums(sums []uint32, b []byte, size int) []uint32 {
 	return sums
 }
 
-// writeCodes writes what the scan reads.
+// writeCodes writes the sections that searches scan.
 func (w *segmentWriter) writeCodes() {
 	space := nearest.FitSpace(exact.Distance(w.spec.distance), w.spec.dim, w.n, w.spec.source.row)
 	var scale, half, slack []float32

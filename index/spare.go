@@ -14,7 +14,7 @@ import (
 // again at the next start or with the next segment after it was used, if there is room.
 const spareFile = "SPARE"
 
-// ensureSpare makes the file, unless it is there whole. That it cannot be made is no error.
+// ensureSpare makes the file, unless a complete one exists. It ignores errors.
 func (w *writer) ensureSpare() {
 	size := w.x.sizes.spareBytes
 	path := filepath.Join(w.x.dir, spareFile)
@@ -26,7 +26,7 @@ func (w *writer) ensureSpare() {
 	}
 }
 
-// writeSpare writes noise, which no file system stores in less room.
+// writeSpare writes random bytes, which no file system can compress.
 func (w *writer) writeSpare(path string, size int) error {
 	if err := w.x.files.Remove(path); err != nil {
 		return err

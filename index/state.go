@@ -19,7 +19,7 @@ type state struct {
 	ownsBitmap []bool // parts, and the tail behind them, whose bitmap no view has
 }
 
-// savedID is what ids said of an id.
+// savedID is the earlier entry of an id in ids.
 type savedID struct {
 	id  string
 	row int // -1: nothing
@@ -50,7 +50,7 @@ func (s *state) rollback() {
 	s.saved = nil
 }
 
-// find returns where an id is, as view.find does.
+// find returns the part and the row of an id, as view.find does.
 func (s *state) find(id string) (at, row int, ok bool) {
 	if row, ok := s.ids[id]; ok {
 		return len(s.parts), row, true
@@ -84,7 +84,7 @@ func (s *state) removeRow(at, row int) {
 	s.parts[at].numRemoved++
 }
 
-// setRow notes the row of an id in the tail, -1 for none.
+// setRow sets the row of an id in the tail; -1 removes it.
 func (s *state) setRow(id string, row int) {
 	old, ok := s.ids[id]
 	if !ok {

@@ -37,7 +37,7 @@ func (f *indexStore) Info(ctx context.Context) (store.Info, error) {
 	return out, ctx.Err()
 }
 
-// storeError is an error of a query or a page as the contract has it.
+// storeError converts an error of a query or a page to that of the contract of stores.
 func storeError(err error) error {
 	var input *InputError
 	if errors.As(err, &input) {
@@ -110,7 +110,7 @@ func (f *indexStore) Delete(ctx context.Context, ids []string) (int, error) {
 	return n, nil
 }
 
-// Update is that of Index, for store.Updater.
+// Update calls Index.Update, for store.Updater.
 func (f *indexStore) Update(ctx context.Context, compute func(get func(id string) (store.Item, error)) (store.Change,
 	error)) (int, error) {
 	removed, _, err := f.x.Update(ctx, func() (Change, error) {
@@ -137,7 +137,7 @@ func (f *indexStore) List(ctx context.Context, p store.Page) ([]store.Item, erro
 	return items, nil
 }
 
-// Sample and Like are those of Index, for store.Browser.
+// Sample and Like call those of Index, for store.Browser.
 func (f *indexStore) Sample(ctx context.Context, p store.Page, seed uint64) ([]store.Item, int, error) {
 	keep, err := store.ParseFilter(p.Filter)
 	if err != nil {
@@ -166,7 +166,7 @@ func (f *indexStore) All(ctx context.Context) iter.Seq2[store.Item, error] {
 	return untilDone(ctx, f.x.All())
 }
 
-// Bare is that of Index, for store.Lister.
+// Bare calls that of Index, for store.Lister.
 func (f *indexStore) AllWithoutVectors(ctx context.Context) iter.Seq2[store.Item, error] {
 	return untilDone(ctx, f.x.AllWithoutVectors())
 }
@@ -185,7 +185,7 @@ func untilDone(ctx context.Context, items iter.Seq2[store.Item, error]) iter.Seq
 	}
 }
 
-// Counts is that of Index, for store.Counter.
+// Counts calls Index.Counts, for store.Counter.
 func (f *indexStore) Counts(ctx context.Context, column string) (map[string]int, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

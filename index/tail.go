@@ -9,8 +9,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// tail is the rows that are in the log and in no segment yet, as one view sees
-// them. Later tails share its memory: rows are only added behind it.
+// tail holds the rows that are in the log and not in a segment yet, as one view sees
+// them. Later tails share its memory: rows are only appended.
 type tail struct {
 	dim        int
 	items      []store.Item // without their vectors
@@ -24,7 +24,7 @@ func (t *tail) rows() int { return len(t.items) }
 
 func (t *tail) row(i int) []float32 { return t.x[i*t.dim : (i+1)*t.dim] }
 
-// clone is t for changes; what it shares with t does not change, but for live.
+// clone returns a copy of t that can be changed. It shares with t only what never changes, and live.
 func (t *tail) clone() *tail {
 	out := *t
 	return &out
@@ -78,7 +78,7 @@ func (t *tail) itemWithoutVector(i int) store.Item {
 	return it
 }
 
-// matchingRows returns the rows that are there and pass a filter.
+// matchingRows returns the rows that were not removed and pass a filter.
 func (t *tail) matchingRows(f *store.Filter) bitmap {
 	out := newBitmap(t.rows())
 	for i := range t.rows() {

@@ -10,7 +10,7 @@ import (
 )
 
 // explainFilterError completes the error of a filter that compares a column of texts with a number.
-// It names the first value that is no number.
+// It names the first value that is not a number.
 func (v *view) explainFilterError(err error) error {
 	var f *store.FilterError
 	if !errors.As(err, &f) || f.Texts == "" {
@@ -38,7 +38,7 @@ func (v *view) explainFilterError(err error) error {
 	return &out
 }
 
-// firstText finds the first row of a set that has a text in a column that is no number.
+// firstText finds the first row of a set whose text in a column is not a number.
 func (s *segment) firstText(column string, of bitmap) (id, text string, found bool) {
 	c := s.columns[column]
 	if c == nil || c.words == nil {

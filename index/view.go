@@ -15,7 +15,7 @@ type part struct {
 	seg        *segment
 	live       bitmap // the rows that are there
 	numRemoved int    // how many are not
-	// removedFile is the file that says so, "" for none, of noted rows.
+	// removedFile is the file of the removed rows, "" without one. It has noted rows.
 	removedFile string
 	numRecorded int
 }
@@ -30,8 +30,8 @@ func findIn(parts []part, id string) (at, row int, ok bool) {
 	return 0, 0, false
 }
 
-// view is the index at one moment. It does not change; whoever uses it holds a
-// reference, without which the files of its segments may be gone.
+// view is the index at one moment. It does not change. Its users hold a reference: without
+// one, the files of its segments may be removed.
 type view struct {
 	refs   atomic.Int64
 	m      *manifest
@@ -59,7 +59,7 @@ func (v *view) release() {
 	}
 }
 
-// numItems is the number of items.
+// numItems returns the number of items.
 func (v *view) numItems() int {
 	n := v.tail.rows() - v.tail.numRemoved
 	for _, p := range v.parts {
@@ -78,7 +78,7 @@ func (v *view) info() Info {
 	return out
 }
 
-// find returns where an id is: a part, len(parts) for the tail, and a row of it.
+// find returns the part of an id, or len(parts) for the tail, and its row there.
 func (v *view) find(id string) (at, row int, ok bool, err error) {
 	if r := v.tail.find(id); r >= 0 {
 		return len(v.parts), r, true, nil
@@ -102,7 +102,7 @@ func (v *view) id(at, row int) string {
 	return v.parts[at].seg.ids.at(row)
 }
 
-// itemAt returns a copy of a row, which is as it was written.
+// itemAt returns a copy of a row, after it compared the checksum.
 func (v *view) itemAt(at, row int) (it store.Item, err error) {
 	if at == len(v.parts) {
 		return v.tail.item(row), nil
@@ -187,8 +187,8 @@ func (v *view) ids(f *store.Filter) ([]string, error) {
 	return out, err
 }
 
-// matchingRows returns for each part, and the tail behind them, the rows that are there
-// and pass the filter. The sets may be shared: nobody changes them.
+// matchingRows returns for each part, and last for the tail, the rows that were not removed
+// and pass the filter. The sets may be shared and must not be changed.
 func (v *view) matchingRows(f *store.Filter) ([]bitmap, error) {
 	if err := f.Check(v.schema.columns); err != nil {
 		return nil, v.explainFilterError(err)

@@ -19,10 +19,10 @@ type writer struct {
 	m     *manifest // as in the folder
 	state *state
 	log   *logFile
-	// broken is why nothing can be written any more, nil while it can.
+	// broken is the reason why nothing can be written any more; nil if it can.
 	broken error
-	// retryRows is how many rows the log may hold before the next try to write them
-	// as a segment.
+	// retryRows is the number of rows that the log may hold before the next try to write
+	// them as a segment.
 	retryRows int
 	next      atomic.Uint64 // number of the next file
 
@@ -38,8 +38,8 @@ type writer struct {
 	halted  chan struct{}
 }
 
-// request is a change that somebody waits for: some entries or ids, or one of the
-// others.
+// request is a change whose caller waits for it: entries and ids, or one of the other
+// fields.
 type request struct {
 	ctx      context.Context
 	entries  []store.Item
@@ -62,18 +62,18 @@ type reply struct {
 	err     error
 }
 
-// What one write to the log takes together, at most.
+// Limits of one write to the log.
 const (
 	maxBatchRequests = 512
 	maxBatchBytes    = 64 << 20
 )
 
-// limits say when rows become a segment. Tests make them small.
+// limits determine when rows become a segment. Tests make them small.
 type limits struct {
 	bulkRows   int // entries that are written as a segment at once, without the log
 	sealRows   int // rows of the log
 	mergeCount int // segments of like size that are merged
-	// spareBytes is how many bytes are kept for removals from a full disk.
+	// spareBytes is the number of bytes that are reserved for removals when the disk is full.
 	spareBytes int
 }
 
@@ -81,10 +81,10 @@ func defaultLimits() limits {
 	return limits{bulkRows: 4096, sealRows: 8192, mergeCount: 8, spareBytes: 256 << 10}
 }
 
-// sealBytes is what the vectors in the log take up at most, about.
+// sealBytes is the approximate largest size of the vectors in the log.
 const sealBytes = 64 << 20
 
-// sealThreshold is how many rows of the log become a segment.
+// sealThreshold returns the number of rows of the log that become a segment.
 func (w *writer) sealThreshold() int { return min(w.x.sizes.sealRows, sealBytes/(4*w.m.Dim)) }
 
 func newWriter(x *Index, m *manifest, s *state, l *logFile) *writer {
@@ -110,7 +110,7 @@ func (w *writer) remove(ctx context.Context, ids []string) (int, error) {
 	return r.removed, err
 }
 
-// submit hands a request to the writer and waits until it is done.
+// submit sends a request to the writer and waits for its reply.
 func (w *writer) submit(r *request) (reply, error) {
 	r.reply = make(chan reply, 1)
 	w.mu.RLock()
@@ -152,8 +152,8 @@ func (w *writer) run() {
 	}
 }
 
-// writeTogether does a request, with others that are waiting if they are small. It
-// returns one that was taken and is not done.
+// writeTogether processes a request, together with waiting ones if they are small. It returns
+// a request that was received but not processed, or nil.
 func (w *writer) writeTogether(r *request) (next *request) {
 	if r.compute != nil {
 		if err := w.compute(r); err != nil {
@@ -211,7 +211,7 @@ func (w *writer) needsManifest(r *request) bool {
 		r.size() >= maxBatchBytes
 }
 
-// size is about what a request takes in the log.
+// size returns the approximate number of bytes of a request in the log.
 func (r *request) size() int {
 	n := 0
 	for i := range r.entries {
@@ -220,7 +220,7 @@ func (r *request) size() int {
 	return n
 }
 
-// replaceManifest does a request that takes a manifest.
+// replaceManifest processes a request that needs a new manifest.
 func (w *writer) replaceManifest(r *request) (out reply) {
 	err := r.ctx.Err()
 	if err == nil && w.broken != nil {
@@ -258,13 +258,13 @@ func (w *writer) prepareLog() error {
 	return nil
 }
 
-// recoverMapped runs what looks into segments.
+// recoverMapped runs code that reads segments, and turns faults of their memory into errors.
 func recoverMapped(f func() error) error {
 	var err error
 	return errors.Join(mappedfile.Access(func() { err = f() }), err)
 }
 
-// write does a batch. Where the disk is full, it is the removals alone.
+// write processes a batch. If the disk is full, it processes only the removals.
 func (w *writer) write(batch []*request) {
 	replies, err := w.tryWrite(batch)
 	if isDiskFull(err) {
@@ -283,8 +283,8 @@ func (w *writer) write(batch []*request) {
 		r.reply <- replies[i]
 	}
 	if err == nil && w.state.tail.rows() >= w.retryRows {
-		// What is in the log is safe there. On a full disk it stays, for some rows
-		// more.
+		// The rows are durable in the log. If the disk is full, they stay there until
+		// some more rows were added.
 		if err := w.rotate(context.Background(), nil, nil); err != nil {
 			w.retryRows = w.state.tail.rows() + w.sealThreshold()/4
 		} else {
@@ -294,8 +294,8 @@ func (w *writer) write(batch []*request) {
 	}
 }
 
-// tryWrite does a batch: one frame of the log, then one view. After an error nothing has
-// changed, and the replies hold the error.
+// tryWrite processes a batch: it writes one frame of the log and publishes one view. After an
+// error nothing has changed, and the replies have the error.
 func (w *writer) tryWrite(batch []*request) ([]reply, error) {
 	var content []byte
 	operations := 0
@@ -374,8 +374,8 @@ func (w *writer) applyRequest(r *request) (ops []operation, out reply) {
 	return ops, out
 }
 
-// checkRequest is the error of a request that cannot be met as a whole. Without one, it returns
-// the columns as they are with the request's items.
+// checkRequest returns an error for a request that cannot be processed completely. Otherwise it
+// returns the columns, including those of the request's items.
 func (w *writer) checkRequest(r *request) (*schema, error) {
 	s := w.state.schema
 	for i := range r.entries {
@@ -393,7 +393,7 @@ func (w *writer) checkRequest(r *request) (*schema, error) {
 	return s, nil
 }
 
-// columnList is the columns of a schema, for a manifest.
+// columnList returns the columns of a schema, for a manifest.
 func (s *schema) columnList() []store.Column { return append([]store.Column{}, s.columns...) }
 
 // emptyLog replaces the parts, which now hold the rows of the log, and empties the tail.

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Address is a cluster that a client reaches by any of several hosts.
+// Address is the address of a cluster, with one or more hosts.
 //
 //	weaviate://:KEY@a.example:8080,b.example:8080?replication=3
 type Address struct {

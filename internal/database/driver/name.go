@@ -1,5 +1,5 @@
-// Package driver has what drivers of vector databases share: valid names of properties and items,
-// and the addresses of clusters.
+// Package driver is shared by the drivers of vector databases: it has valid names of properties and
+// items, and the addresses of clusters.
 package driver
 
 import (

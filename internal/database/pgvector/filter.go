@@ -8,7 +8,7 @@ import (
 )
 
 // sqlBuilder collects the arguments of a statement while its text is written, so that no
-// value or name from outside becomes part of the text.
+// value or name of a caller becomes a part of the text.
 type sqlBuilder struct{ args []any }
 
 // addArg returns the placeholder of a value.
@@ -17,7 +17,7 @@ func (w *sqlBuilder) addArg(v any) string {
 	return fmt.Sprintf("$%d", len(w.args))
 }
 
-// condition writes a filter as SQL; "true" of "".
+// condition writes a filter as SQL; "true" for an empty filter.
 func (w *sqlBuilder) condition(text string) (string, error) {
 	f, err := store.ParseFilter(text)
 	if f == nil || err != nil {
@@ -47,11 +47,10 @@ func (w *sqlBuilder) expr(e store.Expr) string {
 	return "false"
 }
 
-// sqlTypes are how PostgreSQL calls the kinds of values.
+// sqlTypes are the types of PostgreSQL for the kinds of values.
 var sqlTypes = map[store.Kind]string{store.Text: "text", store.Number: "float8", store.Bool: "bool"}
 
-// comparison writes one comparison, which is never NULL: what is missing compares to
-// nothing.
+// comparison writes one comparison. It is never NULL: it is false for a missing value.
 func (w *sqlBuilder) comparison(t *store.Condition) string {
 	if t.Column == "id" || t.Column == "path" {
 		return w.compareTo(t.ForTexts(), fmt.Sprintf(`NULLIF(%s, '') COLLATE "C"`, t.Column), store.Text)

@@ -43,11 +43,11 @@ type Store struct {
 	dim      int
 	distance string
 	kind     string // of the column of vectors: vector or halfvec
-	usesCopy bool   // new items go in by COPY
+	usesCopy bool   // new items are written by COPY
 }
 
-// distanceOperator returns what pgvector calls a distance: its operator, and the name of its class for
-// HNSW between the type's and _ops.
+// distanceOperator returns pgvector's operator of a distance, and the middle part of the name of its
+// operator class for HNSW, TYPE_OPS_ops.
 func distanceOperator(distance string) (operator, ops string) {
 	switch distance {
 	case "cosine":
@@ -58,14 +58,14 @@ func distanceOperator(distance string) (operator, ops string) {
 	return "<->", "l2"
 }
 
-// The longest vectors that pgvector keeps, and has graphs of.
+// Largest dimensions of vectors in tables and in graphs of pgvector.
 const (
 	maxDim     = 16000
 	maxHNSW    = 2000
 	maxHalfDim = 4000 // of a graph of halfvec
 )
 
-// checkConfig fills in the defaults and refuses what pgvector cannot hold.
+// checkConfig fills in the defaults. It returns an error for a store that pgvector cannot hold.
 func checkConfig(name string, cfg *store.Config) error {
 	most := maxDim
 	switch {
@@ -77,7 +77,7 @@ func checkConfig(name string, cfg *store.Config) error {
 	return cfg.Check(name, most)
 }
 
-// noCopyOption is the option of a URL that has items written without COPY.
+// noCopyOption is the option of a URL that turns COPY off.
 const noCopyOption = "kindred_copy"
 
 func connect(ctx context.Context, url, name string) (*Store, error) {
@@ -88,15 +88,15 @@ func connect(ctx context.Context, url, name string) (*Store, error) {
 	params := cfg.ConnConfig.RuntimeParams
 	copies := params[noCopyOption] != "off"
 	delete(params, noCopyOption)
-	// A filter is looked at after a graph found what is near: it goes on until enough of
-	// that passes. In strict order it would leave out what it finds late; Search sorts. The
-	// setting is one of the extension's, which may not be loaded yet.
+	// A filter is applied to the rows that the graph found: the scan continues until enough
+	// rows pass. In strict order it would leave out rows that it finds late; Search sorts.
+	// It is a setting of the extension, which may not be loaded yet.
 	if _, told := params["hnsw.iterative_scan"]; !told {
 		cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 			if _, err := c.Exec(ctx, "SET hnsw.iterative_scan = relaxed_order"); err != nil {
 				return err
 			}
-			// By itself it stops after 20,000 items, and finds too few that pass a narrow filter.
+			// By default it stops after 20,000 rows, and finds too few that pass a narrow filter.
 			_, err := c.Exec(ctx, "SET hnsw.max_scan_tuples = 2147483647")
 			return err
 		}
@@ -143,7 +143,7 @@ func Ensure(ctx context.Context, url, name string, cfg store.Config) (*Store, er
 	})
 }
 
-// withConnection connects, and closes the connections if what f does fails.
+// withConnection connects and calls f. It closes the connections if f fails.
 func withConnection(ctx context.Context, url, name string, f func(*Store) error) (*Store, error) {
 	s, err := connect(ctx, url, name)
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *Store) create(ctx context.Context, cfg store.Config) error {
 }
 
 func (s *Store) open(ctx context.Context) error {
-	// The type stands where the table was made: halfvec(128), say.
+	// The type of the column tells vector and halfvec apart, such as halfvec(128).
 	row := s.pool.QueryRow(ctx, "SELECT dim, distance, (SELECT split_part(format_type(atttypid, atttypmod), '(', 1) "+
 		"FROM pg_attribute WHERE attrelid = to_regclass($2) AND attname = 'embedding') FROM kindred_stores "+
 		"WHERE name = $1", s.name, s.table)
@@ -223,7 +223,7 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	return in, storeError(err)
 }
 
-// formatVector writes a vector as pgvector reads it, to the same bits.
+// formatVector writes a vector in the form of pgvector. Reading it gives the same bits.
 func formatVector(v []float32) string {
 	b := []byte{'['}
 	for i, x := range v {
@@ -235,7 +235,7 @@ func formatVector(v []float32) string {
 	return string(append(b, ']'))
 }
 
-// parseVector reads what literal writes.
+// parseVector parses a vector in the form of pgvector.
 func parseVector(text string) ([]float32, error) {
 	var out []float32
 	for part := range strings.SplitSeq(strings.Trim(text, "[]"), ",") {
@@ -248,7 +248,7 @@ func parseVector(text string) ([]float32, error) {
 	return out, nil
 }
 
-// itemColumns are what item reads.
+// itemColumns are the columns that item reads.
 const itemColumns = "id, path, columns, embedding::text"
 
 // scanItem reads a row of itemColumns and, if distance is not nil, one column more.
@@ -292,7 +292,7 @@ func (s *Store) Search(ctx context.Context, q store.Query) ([]store.Hit, error) 
 	if len(q.ExcludeIDs) > 0 {
 		condition += " AND NOT (id = ANY(" + w.addArg(q.ExcludeIDs) + "))"
 	}
-	// The inner query is the one that an index can answer; the outer one orders equal
+	// The graph can answer the inner query. The outer query orders rows at equal
 	// distances.
 	text := fmt.Sprintf("SELECT * FROM (SELECT %s, embedding %s %s AS distance FROM %s WHERE %s "+
 		"ORDER BY embedding %s %s LIMIT %s) nearest ORDER BY distance, id", itemColumns, operator, v, s.table,
@@ -363,10 +363,10 @@ func (s *Store) Put(ctx context.Context, items []store.Item, mode store.Mode) er
 	return err
 }
 
-// itemArrays are items, column by column.
+// itemArrays has the columns of items, one array for each.
 type itemArrays struct{ ids, paths, columns, vectors []string }
 
-// copyText is the rows as COPY reads them.
+// copyText returns the rows in the form that COPY reads.
 func (a *itemArrays) copyText() string {
 	var b strings.Builder
 	escape := strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\t", `\t`, "\r", `\r`)
@@ -379,8 +379,8 @@ func (a *itemArrays) copyText() string {
 	return b.String()
 }
 
-// put writes all rows: by COPY if that is wanted and none of the ids is there, else by one
-// statement, which takes them as four arrays.
+// put writes all rows: by COPY if copies is set and no id exists, else by one statement,
+// which takes the rows as four arrays.
 func (s *Store) put(ctx context.Context, tx pgx.Tx, rows *itemArrays, columns map[string]store.Kind,
 	mode store.Mode, copies bool) error {
 	var id string
@@ -411,14 +411,14 @@ func (s *Store) put(ctx context.Context, tx pgx.Tx, rows *itemArrays, columns ma
 	if err != nil {
 		return err
 	}
-	// The kind that a column began with stays.
+	// A column keeps its first kind.
 	_, err = tx.Exec(ctx,
 		"UPDATE kindred_stores SET version = version + 1, columns = $2::jsonb || columns WHERE name = $1",
 		s.name, string(kinds))
 	return err
 }
 
-// storeError is an error of the database as the contract has it.
+// storeError converts an error of the database to that of the contract of stores.
 func storeError(err error) error {
 	var db *pgconn.PgError
 	var net net.Error
@@ -436,8 +436,8 @@ func storeError(err error) error {
 	switch {
 	case slices.Contains([]string{"08", "40"}, db.Code[:min(2, len(db.Code))]), strings.HasPrefix(db.Code, "57P"),
 		db.Code == "53300":
-		// The connection broke, another transaction was in the way, the server stops or
-		// starts, too many connections.
+		// The connection broke, the transaction conflicts with another one, the server is
+		// stopping or starting, or there are too many connections.
 		return &store.UnavailableError{Err: err}
 	case db.Code == "53100": // disk_full
 		return errors.Join(store.ErrFull, err)

@@ -18,7 +18,7 @@ const (
 	versionKey = "version"
 )
 
-// itemFilter is the filter of all that are items, and pass a filter if there is one.
+// itemFilter returns the filter of all points that are items and pass the filter text, if it is not empty.
 func itemFilter(text string) (*qdrant.Filter, error) {
 	out := &qdrant.Filter{MustNot: []*qdrant.Condition{qdrant.NewHasID(qdrant.NewID(descriptionID))}}
 	f, err := store.ParseFilter(text)
@@ -73,7 +73,7 @@ func translate(e store.Expr) (*qdrant.Condition, error) {
 	return nil, fmt.Errorf("unknown kind of filter: %T", e)
 }
 
-// payloadKeys are where the values of a column are, of each kind.
+// payloadKeys returns the keys of the values of a column, one for each kind.
 func payloadKeys(column string, kinds ...store.Kind) []string {
 	if column == idKey || column == pathKey {
 		return []string{column}
@@ -114,7 +114,8 @@ func translateTest(t *store.Condition) (*qdrant.Condition, error) {
 	return should(of...), nil
 }
 
-// equalTo is that a column has, or for Unequal and NotIn has another value than, one of several of a kind.
+// equalTo returns the condition that a column has one of several values of a kind or, for Unequal and NotIn, another
+// value.
 func equalTo(key string, op store.Op, values []any) *qdrant.Condition {
 	if op == store.Unequal || op == store.NotIn {
 		return mustNot(anyOf(key, values), qdrant.NewIsEmpty(key))
@@ -122,7 +123,7 @@ func equalTo(key string, op store.Op, values []any) *qdrant.Condition {
 	return anyOf(key, values)
 }
 
-// comparison is a comparison by the order of numbers.
+// comparison returns a comparison by the order of numbers.
 func comparison(key string, t *store.Condition) (*qdrant.Condition, error) {
 	x, ok := t.Values[0].(float64)
 	if !ok {
@@ -142,8 +143,8 @@ func comparison(key string, t *store.Condition) (*qdrant.Condition, error) {
 	return qdrant.NewRange(key, r), nil
 }
 
-// anyOf is that a value is one of several of a kind. Qdrant matches no fractions: an
-// interval of one number does.
+// anyOf returns the condition that a value is one of several of a kind. Qdrant cannot match
+// fractions, so a number is written as a range.
 func anyOf(key string, values []any) *qdrant.Condition {
 	var of []*qdrant.Condition
 	var words []string

@@ -53,11 +53,11 @@ import (
 // Store is an open store.
 type Store struct {
 	clients          []*qdrant.Client // of the hosts
-	current          atomic.Int64     // counts the hosts given up
+	current          atomic.Int64     // counts the hosts that failed
 	name, collection string
 	replication      int
 	level            string // of consistency
-	ef               int    // 0 is Qdrant's own
+	ef               int    // 0 is Qdrant's default
 
 	dim      int
 	distance string
@@ -65,17 +65,17 @@ type Store struct {
 	half     bool
 }
 
-// maxDim is the longest vector that Qdrant takes.
+// maxDim is the largest dimension that Qdrant supports.
 const maxDim = 65536
 
 // descriptionID is the id of the point that describes the store. It is not an item.
 var descriptionID = driver.UUID("")
 
-// metrics is what Qdrant calls distances.
+// metrics has Qdrant's distances.
 var metrics = map[string]qdrant.Distance{"euclidean": qdrant.Distance_Euclid, "cosine": qdrant.Distance_Cosine,
 	"dot": qdrant.Distance_Dot}
 
-// maxAnswer bounds an answer.
+// maxAnswer is the largest number of bytes of an answer.
 const maxAnswer = 1 << 30
 
 func connect(text, name string) (*Store, error) {
@@ -154,7 +154,7 @@ func Ensure(ctx context.Context, url, name string, cfg store.Config) (*Store, er
 	})
 }
 
-// withConnection connects, and closes the connections if what f does fails.
+// withConnection connects and calls f. It closes the connections if f fails.
 func withConnection(url, name string, f func(*Store) error) (*Store, error) {
 	s, err := connect(url, name)
 	if err != nil {
@@ -166,7 +166,7 @@ func withConnection(url, name string, f func(*Store) error) (*Store, error) {
 	return s, nil
 }
 
-// tryHosts calls f with one host after the other until one is there.
+// tryHosts calls f with one host after the other until one answers.
 func (s *Store) tryHosts(ctx context.Context, f func(*qdrant.Client) error) error {
 	var err error
 	for range s.clients {
@@ -190,7 +190,7 @@ func (s *Store) tryHosts(ctx context.Context, f func(*qdrant.Client) error) erro
 	return &store.UnavailableError{Err: err}
 }
 
-// quorum is how many of the machines that keep an item have to agree.
+// quorum returns the number of machines with an item that must confirm a write.
 func (s *Store) quorum() uint32 {
 	switch s.level {
 	case "one":
@@ -321,7 +321,7 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	return in, nil
 }
 
-// getPoints are those of the UUIDs that are there.
+// getPoints returns the points of those UUIDs that exist.
 func (s *Store) getPoints(ctx context.Context, uuids []string, vectors bool) (out []*qdrant.RetrievedPoint, err error) {
 	ids := make([]*qdrant.PointId, len(uuids))
 	for i, u := range uuids {
@@ -336,7 +336,7 @@ func (s *Store) getPoints(ctx context.Context, uuids []string, vectors bool) (ou
 	return out, err
 }
 
-// parseItem is a point as an item.
+// parseItem converts a point to an item.
 func parseItem(payload map[string]*qdrant.Value, vectors *qdrant.VectorsOutput) (store.Item, error) {
 	it := store.Item{ID: payload[idKey].GetStringValue(), Path: payload[pathKey].GetStringValue()}
 	if v := vectors.GetVector(); v != nil {
@@ -411,7 +411,7 @@ func (s *Store) Search(ctx context.Context, q store.Query) ([]store.Hit, error) 
 	return hits, nil
 }
 
-// batchSize is how many points a request writes or reads at most.
+// batchSize is the largest number of points of a request.
 const batchSize = 500
 
 // Put implements store.Store, except for transactions: see the package comment. Of items
@@ -458,7 +458,7 @@ func (s *Store) Put(ctx context.Context, list []store.Item, mode store.Mode) err
 	return s.writeDescription(ctx, columns)
 }
 
-// newPoint is an item as a point. It adds the item's columns to those seen.
+// newPoint converts an item to a point. It adds the item's columns to seen.
 func newPoint(it *store.Item, seen map[string]*qdrant.Value) (*qdrant.PointStruct, error) {
 	columns, err := json.Marshal(it.Columns)
 	if err != nil {
@@ -493,7 +493,7 @@ func (s *Store) upsert(ctx context.Context, points []*qdrant.PointStruct) error 
 	})
 }
 
-// writeDescription writes down that the store has changed, and which columns it has.
+// writeDescription writes the version and the columns of the store.
 func (s *Store) writeDescription(ctx context.Context, columns map[string]*qdrant.Value) error {
 	columns[versionKey] = currentTime()
 	return s.tryHosts(ctx, func(c *qdrant.Client) error {
@@ -608,7 +608,7 @@ func (s *Store) List(ctx context.Context, p store.Page) ([]store.Item, error) {
 	return out, nil
 }
 
-// All implements store.Store. What is written meanwhile may be among the items or not.
+// All implements store.Store. It may or may not yield items that are written meanwhile.
 func (s *Store) All(ctx context.Context) iter.Seq2[store.Item, error] {
 	return func(yield func(store.Item, error) bool) {
 		filter, err := itemFilter("")

@@ -9,8 +9,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// Properties that every item has. has lists which others it has: Weaviate's own index of
-// what is missing does not know of items that are older than a property.
+// Properties that every item has. hasProp lists the others that it has: Weaviate's own index
+// of missing values lacks items that are older than a property.
 const (
 	idProp      = "kindredId"
 	orderProp   = "kindredOrder" // order of the id
@@ -20,22 +20,22 @@ const (
 	versionProp = "kindredVersion" // of the object that counts writes
 )
 
-// isItem is what every item has, and nothing that no object has.
+// Every item has the value isItem in hasProp. No object has the value nothing.
 const (
 	isItem = "item"
 	noItem = "-"
 )
 
-// protectSpaces is a text as Weaviate keeps it, which cuts off spaces at both ends, so that equal
-// stays equal and less stays less.
+// protectSpaces encodes a text for Weaviate, which cuts off spaces at both ends. Equal texts stay
+// equal, and the order of texts stays the same.
 func protectSpaces(text string) string { return "=" + text + "\x00" }
 
-// clause is a filter as both of Weaviate's interfaces have it.
+// clause is a filter for both interfaces of Weaviate, GraphQL and REST.
 type clause struct {
 	operator string
 	operands []clause
 	path     string
-	value    string // as GraphQL writes it: valueText:"x"
+	value    string // in the form of GraphQL: valueText:"x"
 }
 
 func (c clause) String() string {
@@ -51,7 +51,7 @@ func (c clause) String() string {
 
 func quoteText(s string) string {
 	quoted, err := json.Marshal(s)
-	if err != nil { // no string has that
+	if err != nil { // impossible for a string
 		return `valueText:""`
 	}
 	return "valueText:" + string(quoted)
@@ -80,16 +80,16 @@ func joinClauses(operator string, of []clause) clause {
 	return clause{operator: operator, operands: of}
 }
 
-// hasProperty is that an item has a property, lacks that it has not.
+// hasProperty returns the condition that an item has a property, and lacks that it does not have it.
 func hasProperty(prop string) clause   { return newClause(hasProp, "Equal", quoteText(prop)) }
 func lacksProperty(prop string) clause { return newClause(hasProp, "NotEqual", quoteText(prop)) }
 
-// translator writes filters for a class with certain properties: one that is not there is
-// an error to Weaviate, and no item has it.
+// translator translates filters for a class with known properties. An unknown property is
+// an error for Weaviate; no item has it.
 type translator struct{ hasProperty func(prop string) bool }
 
-// translate translates an expression, or what it is not: negations go down to the tests,
-// and each test is false for an item that lacks the value, and true when negated.
+// translate translates an expression or, if not is set, its negation. Negations are moved to
+// the tests. A test is false for an item that lacks the value, and true if it is negated.
 func (t translator) translate(e store.Expr, not bool) clause {
 	list := func(of []store.Expr) []clause {
 		out := make([]clause, len(of))
@@ -117,8 +117,7 @@ func (t translator) translate(e store.Expr, not bool) clause {
 	return hasProperty(noItem)
 }
 
-// propertyNames are the properties of a column: of one kind, or of all if it is missing from
-// values.
+// propertyNames returns the properties of a column for some kinds; without kinds, for all kinds.
 func propertyNames(column string, kinds ...store.Kind) []string {
 	switch column {
 	case "id":
@@ -161,7 +160,7 @@ func (t translator) translateTest(e *store.Condition, not bool) clause {
 	return anyOf(one, literal)
 }
 
-// names are Weaviate's operators, opposites what holds where they do not.
+// names has Weaviate's operators, and opposites the operator of the negated comparison.
 var (
 	operatorNames = map[store.Op]string{store.Equal: "Equal", store.Unequal: "NotEqual", store.Less: "LessThan",
 		store.AtMost: "LessThanEqual", store.Greater: "GreaterThan", store.AtLeast: "GreaterThanEqual"}
@@ -170,8 +169,8 @@ var (
 		store.AtLeast: store.Less, store.In: store.NotIn, store.NotIn: store.In}
 )
 
-// comparison is a comparison of an item that has the value, or, if not, its opposite or that
-// the item lacks the value.
+// comparison returns a comparison for items that have the value. If not is set, it returns the
+// opposite comparison, or that the item lacks the value.
 func (t translator) comparison(column string, op store.Op, values []any, not bool) clause {
 	kind := store.KindOf(values[0])
 	prop := propertyNames(column, kind)[0]
@@ -195,7 +194,7 @@ func (t translator) comparison(column string, op store.Op, values []any, not boo
 		}
 		parts = append(parts, newClause(prop, operatorNames[one], formatValue(prop, v)))
 	}
-	// NotEqual is true of items without the value as well.
+	// NotEqual is also true for items without the value.
 	switch {
 	case op == store.In && not:
 		return anyOf(append(parts, lacksProperty(prop))...)
@@ -221,7 +220,7 @@ func formatValue(prop string, v any) string {
 	case bool:
 		return "valueBoolean:" + strconv.FormatBool(v)
 	}
-	word, _ := v.(string) // a test has no other values
+	word, _ := v.(string) // a condition has no other values
 	if prop == orderProp {
 		return quoteText(orderKey(word))
 	}

@@ -18,20 +18,20 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// cluster is the machines that answer; any of them speaks for all.
+// cluster is a cluster of machines. Each of them can answer every request.
 type cluster struct {
 	address *driver.Address
 	http    http.Client
-	// current counts the machines given up: requests go to the one it stands at, until
-	// that fails.
+	// current counts the machines that failed: its value modulo their number is the machine
+	// that gets the requests.
 	current atomic.Int64
 }
 
-// attemptTimeout is the longest time for an answer of one machine: one that was killed in the
-// middle of a write was seen to keep the others waiting.
+// attemptTimeout is the time limit for an answer of one machine. A machine that was killed during
+// a write can keep the others waiting.
 const attemptTimeout = 30 * time.Second
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer is the largest number of bytes of an answer.
 const maxAnswer = 1 << 30
 
 func newCluster(a *driver.Address) *cluster {
@@ -40,7 +40,7 @@ func newCluster(a *driver.Address) *cluster {
 	return &cluster{address: a, http: http.Client{Transport: t, Timeout: attemptTimeout}}
 }
 
-// statusError is an answer with a status that is not a success.
+// statusError is the error for an answer with an error status.
 type statusError struct {
 	status  int
 	message string
@@ -126,7 +126,7 @@ func (m messages) String() string {
 	return strings.Join(texts, "; ")
 }
 
-// errorMessage is what an answer says is wrong.
+// errorMessage returns the error message of an answer.
 func errorMessage(text []byte) string {
 	var list struct {
 		Error messages `json:"error"`
@@ -143,8 +143,8 @@ func isNotFound(err error) bool {
 	return errors.As(err, &status) && status.status == http.StatusNotFound
 }
 
-// queryGraphQL asks by GraphQL. What goes wrong behind a query of ours is that a machine is
-// missing, so that it can be asked again.
+// queryGraphQL sends a query in GraphQL. Its errors mean that a machine is missing, so that the
+// query can be repeated.
 func (c *cluster) queryGraphQL(ctx context.Context, query string, out any) error {
 	var answer struct {
 		Data   json.RawMessage `json:"data"`

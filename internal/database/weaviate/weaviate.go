@@ -50,29 +50,29 @@ type Store struct {
 	description description
 	level       string // of consistency
 	replication int
-	ef          int // -1 is Weaviate's own
+	ef          int // -1 is Weaviate's default
 
 	mu          sync.Mutex
 	columns     []store.Column // by property, in the order in which they came
 	props       map[string]bool
-	consistency string // the argument of a query that says how many machines have to agree
+	consistency string // argument of a query for the consistency level
 }
 
 // description describes the store of a class. It is kept as the class's description.
 type description struct {
-	Kindred  int    `json:"kindred"` // the version of how things are kept
+	Kindred  int    `json:"kindred"` // version of the layout
 	Dim      int    `json:"dim"`
 	Distance string `json:"distance"`
 	Network  string `json:"network"`
 }
 
-// layout is the version of how things are kept.
+// layout is the version of the layout of classes and objects.
 const layout = 1
 
-// maxDim is the longest vector that Weaviate takes.
+// maxDim is the largest dimension that Weaviate supports.
 const maxDim = 65535
 
-// metrics is what Weaviate calls distances.
+// metrics has Weaviate's names of distances.
 var metrics = map[string]string{"euclidean": "l2-squared", "cosine": "cosine", "dot": "dot"}
 
 func connect(text, name string) (*Store, error) {
@@ -277,10 +277,10 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	return in, err
 }
 
-// versionID tells the object that is written with every change from items.
+// versionID is the id of the object that is written with every change.
 var versionID = driver.UUID("")
 
-// object is an object as Weaviate has it.
+// object is an object of Weaviate.
 type object struct {
 	Class      string     `json:"class"`
 	ID         string     `json:"id"`
@@ -295,17 +295,16 @@ func (p properties) text(name string) string {
 	return s
 }
 
-// versionObject is the object that changes with every write: the moment of the last one.
+// versionObject returns the object that is written with every change. It has the time of the change.
 func (s *Store) versionObject() object {
 	return object{Class: s.class, ID: versionID,
 		Properties: properties{versionProp: strconv.FormatInt(time.Now().UnixNano(), 10)}}
 }
 
-// orderKey is an id such that Weaviate, which takes capitals for small letters there, orders
-// by its bytes.
+// orderKey encodes an id so that Weaviate, which ignores case, orders ids by their bytes.
 func orderKey(id string) string { return "x" + hex.EncodeToString([]byte(id)) }
 
-// newObject is an item as an object.
+// newObject converts an item to an object.
 func (s *Store) newObject(it *store.Item) (object, error) {
 	columns, err := json.Marshal(it.Columns)
 	if err != nil {
@@ -409,7 +408,7 @@ func (s *Store) Put(ctx context.Context, items []store.Item, mode store.Mode) er
 	return s.write(ctx, append(objects, s.versionObject()))
 }
 
-// addColumn adds a property to the class, if it is not there.
+// addColumn adds a property to the class, unless it exists.
 func (s *Store) addColumn(ctx context.Context, prop string, c store.Column) error {
 	if s.hasProperty(prop) {
 		return nil
@@ -430,7 +429,7 @@ func (s *Store) addColumn(ctx context.Context, prop string, c store.Column) erro
 	return err
 }
 
-// batchSize is how many objects or ids a request has at most.
+// batchSize is the largest number of objects or ids of a request.
 const batchSize = 1000
 
 // write writes objects, and returns when all of them are written.
@@ -462,7 +461,7 @@ func (s *Store) write(ctx context.Context, objects []object) error {
 	return nil
 }
 
-// checkAbsent is an *ExistsError if one of the items is there.
+// checkAbsent returns a *store.ExistsError if one of the items exists.
 func (s *Store) checkAbsent(ctx context.Context, items []store.Item) error {
 	for part := range slices.Chunk(items, batchSize) {
 		keys := make([]string, len(part))
@@ -480,8 +479,8 @@ func (s *Store) checkAbsent(ctx context.Context, items []store.Item) error {
 	return nil
 }
 
-// find asks for objects by GraphQL, with vectors or without, and returns those that are
-// items, with their distances from the query if there was one.
+// find queries objects by GraphQL, with or without vectors. It returns those that are items,
+// with their distances from the query vector if there is one.
 func (s *Store) find(ctx context.Context, arguments string, vectors bool) ([]store.Hit, error) {
 	rows, err := s.queryRows(ctx, arguments, vectors)
 	if err != nil {
@@ -501,7 +500,7 @@ func (s *Store) find(ctx context.Context, arguments string, vectors bool) ([]sto
 	return hits, nil
 }
 
-// row is an object as GraphQL answers it.
+// row is an object in an answer of GraphQL.
 type row struct {
 	properties
 	extra struct {
@@ -545,7 +544,7 @@ func (s *Store) filterClause(ctx context.Context, text string) (clause, bool, er
 	if f == nil || err != nil {
 		return clause{}, false, err
 	}
-	// Somebody else may have added the column since.
+	// Another process may have added the column since.
 	missed := false
 	t := translator{func(prop string) bool {
 		known := s.hasProperty(prop)
@@ -650,7 +649,7 @@ func (s *Store) List(ctx context.Context, p store.Page) ([]store.Item, error) {
 	return out, nil
 }
 
-// All implements store.Store. What is written meanwhile may be among the items or not.
+// All implements store.Store. It may or may not yield items that are written meanwhile.
 func (s *Store) All(ctx context.Context) iter.Seq2[store.Item, error] {
 	return func(yield func(store.Item, error) bool) {
 		for after := ""; ; {

@@ -41,7 +41,7 @@ func firstExisting(dir string, names ...string) (path string, err error) {
 	return path, err
 }
 
-// parseConfig reads the text of a configuration, without what the weights tell.
+// parseConfig parses a configuration. The sizes that follow from the weights are not set.
 func parseConfig(text []byte) (towerShape, error) {
 	said, err := published.ParseText(text)
 	if err != nil {
@@ -51,8 +51,8 @@ func parseConfig(text []byte) (towerShape, error) {
 		end: int32(said.End), pad: int32(said.Pad), vocab: int32(said.Vocab)}, nil
 }
 
-// choosePadID finds the id that texts are padded with: that of the tokenizer before that of the configuration, which
-// SigLIP 2 has wrong. It does not count where nothing looks beyond the end of a text.
+// choosePadID finds the id that texts are padded with. The tokenizer's comes before that of the configuration, which is
+// wrong in SigLIP 2. Networks that ignore tokens beyond the end of a text do not need it.
 func (s *towerShape) choosePadID(dir string, tokens *tokenizer.Tokenizer) error {
 	if !s.siglip {
 		s.pad = 0

@@ -13,13 +13,13 @@ import (
 // Template is the usual text around a label: CLIP saw captions, not single words.
 const Template = "a photo of a {}"
 
-// Slot is what stands in a template for the label.
+// Slot is the placeholder of the label in a template.
 const Slot = "{}"
 
-// defaultScale is CLIP's, at the bound that its training keeps.
+// defaultScale is the scale of CLIP, which its training limits to this value.
 const defaultScale = 100
 
-// Labels are labels as words, which photos are compared with.
+// Labels are embeddings of labels, with which photos are compared.
 type Labels struct {
 	Names []string
 	Notes []string      // the texts that were cut off
@@ -27,11 +27,11 @@ type Labels struct {
 	logit logit
 }
 
-// logit is what a tower was trained to make of the cosine of a photo and a text.
+// logit turns the cosine of a photo and a text into a logit, as in the tower's training.
 type logit struct {
 	scale, bias float64
-	independent bool // each text by itself, as in SigLIP; else the texts share a probability of 1
-	isSet       bool // by the weights
+	independent bool // each text has a separate probability, as in SigLIP; else the probabilities sum to 1
+	isSet       bool // the weights have it
 }
 
 // Labels embeds labels: for each the mean over the templates, each of unit length.
@@ -64,7 +64,7 @@ func (t *Tower) Labels(ctx context.Context, names, templates []string) (*Labels,
 	return l, NormalizeRows(l.rows)
 }
 
-// SumToOne reports whether the probabilities of all labels sum to 1. Otherwise each is by itself.
+// SumToOne reports whether the probabilities of all labels sum to 1. Otherwise each is a separate probability.
 func (l *Labels) SumToOne() bool { return !l.logit.independent }
 
 // Probabilities returns the probability of each label for the embedding of a photo.

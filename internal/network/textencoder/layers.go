@@ -17,7 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// The bounds on a tower.
+// Limits of a tower.
 const (
 	maxDepth  = 512
 	maxLength = 4096
@@ -52,7 +52,7 @@ func (l *layers) encode(ids [][]int32, at []int) (*matrix.Dense, error) {
 	return out, nil
 }
 
-// tensorNames are the tensors of a tower: those of a layer without ".weight" and ".bias".
+// tensorNames has the names of the tensors of a tower; those of layers lack ".weight" and ".bias".
 type tensorNames struct {
 	tokens, positions, norm, head string
 	block                         string // with %d
@@ -128,14 +128,14 @@ func (t *Tower) readWeights() error {
 	return t.shape.choosePadID(t.dir, t.tokens)
 }
 
-// imageNames are tensors of image towers, by what package nn/zoo calls them.
+// imageNames has the names of tensors of image towers, by the names of package nn/zoo.
 var imageNames = map[string][]string{
 	"patch_embed.proj.weight": {"vision_model.embeddings.patch_embedding.weight", "visual.conv1.weight"},
 	"norm.weight":             {"vision_model.post_layernorm.weight", "visual.ln_post.weight"},
 	"norm.bias":               {"vision_model.post_layernorm.bias", "visual.ln_post.bias"},
 }
 
-// imageWeights returns those that the file has.
+// imageWeights returns the tensors of imageNames that the file has.
 func imageWeights(f *safetensors.File) (map[string][]float32, error) {
 	found := map[string][]float32{}
 	for ours, theirs := range imageNames {
@@ -241,7 +241,7 @@ func buildLayers(f *safetensors.File, s *towerShape) (*layers, error) {
 	return l, nil
 }
 
-// topLayers are the names of a network's layers with parameters.
+// topLayers returns the names of a network's layers with parameters.
 func topLayers(spec *nn.Spec) (all []string) {
 	for i := range spec.Layers {
 		if name := spec.Layers[i].Name; name != "" {

@@ -29,8 +29,8 @@ func (g onnxEncoder) encode(ids [][]int32, _ []int) (*matrix.Dense, error) {
 	return out, nil
 }
 
-// readONNX reads a tower that is an ONNX model. It has no logits of its own: CLIP's are the usual ones, and SigLIP's
-// are not known.
+// readONNX reads a tower that is an ONNX model. It has no scale of logits: for CLIP the default is used, for SigLIP
+// there is none.
 func (t *Tower) readONNX(path string) (err error) {
 	s := &t.shape
 	if s.length == 0 {

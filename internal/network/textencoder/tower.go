@@ -39,7 +39,7 @@ type encoder interface {
 	encode(ids [][]int32, at []int) (*matrix.Dense, error)
 }
 
-// towerShape is what a configuration says.
+// towerShape is the content of a configuration.
 type towerShape struct {
 	published       *published.Text
 	siglip          bool // no causal mask; padded, and taken at the last position
@@ -73,7 +73,7 @@ func Open(dir string) (*Tower, error) {
 	return t, nil
 }
 
-// missingFileError says what a folder must hold.
+// missingFileError returns the error for a folder that lacks a file of a tower.
 func missingFileError(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is not a folder of a text tower, which holds tokenizer.json, config.json and "+
@@ -82,10 +82,10 @@ func missingFileError(dir string, err error) error {
 	return err
 }
 
-// Dim is the length of the embeddings.
+// Dim returns the length of the embeddings.
 func (t *Tower) Dim() int { return t.shape.dim }
 
-// Dir is the folder of the tower.
+// Dir returns the folder of the tower.
 func (t *Tower) Dir() string { return t.dir }
 
 // CheckImageTower returns an error if the file of the tower holds the image tower that it was trained with too, and net has other
@@ -105,7 +105,7 @@ func (t *Tower) CheckImageTower(net *nn.Net) error {
 	return nil
 }
 
-// Checksum is the SHA-256 of the tower's files: configuration, weights, tokenizer. Different sums are different towers.
+// Checksum returns the SHA-256 of the tower's files: configuration, weights, tokenizer. Different sums are different towers.
 func Checksum(dir string) (string, error) {
 	config, weights, err := findFiles(dir)
 	if err != nil {
@@ -125,7 +125,7 @@ func Checksum(dir string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// batchTexts is how many texts are computed at a time.
+// batchTexts is the number of texts that are computed at a time.
 const batchTexts = 16
 
 // Embed returns an embedding for each text, as the tower computes it: not of unit length. Texts longer than the tower
@@ -158,7 +158,7 @@ func (t *Tower) Embed(ctx context.Context, texts []string) (*matrix.Dense, error
 	return out, nil
 }
 
-// TruncationNotes says which texts are longer than the tower takes, in a sentence for each.
+// TruncationNotes returns a sentence for each text that is longer than the tower's limit.
 func (t *Tower) TruncationNotes(texts []string) (notes []string) {
 	most := t.shape.length
 	for _, text := range texts {
@@ -170,7 +170,7 @@ func (t *Tower) TruncationNotes(texts []string) (notes []string) {
 	return notes
 }
 
-// checkDistinct returns an error if the tower takes two texts for the same.
+// checkDistinct returns an error if two texts have the same tokens for the tower.
 func (t *Tower) checkDistinct(texts []string) error {
 	ids, _, err := t.tokenIDs(texts)
 	if err != nil {
@@ -217,8 +217,8 @@ func (t *Tower) tokenIDs(texts []string) (tokenIDs [][]int32, at []int, err erro
 	return tokenIDs, at, nil
 }
 
-// canonical is the text as SigLIP saw it in training, whether or not the tokenizer does it too: lower case, and the
-// first SigLIP without punctuation.
+// canonical returns the text in the form that SigLIP saw in training, in case the tokenizer does not convert it: in
+// lower case, and without punctuation for the first SigLIP.
 func (t *Tower) canonical(text string) string {
 	if !t.shape.siglip {
 		return text
@@ -238,7 +238,7 @@ func (t *Tower) canonical(text string) string {
 
 const punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
-// endPosition is the position of the end of a text: the first end token, or the first largest id.
+// endPosition returns the position of the end of a text: the first end token, or the first largest id.
 func (t *Tower) endPosition(list []int32) int {
 	if t.shape.end < 0 {
 		if len(list) == 0 {
