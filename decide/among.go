@@ -2,14 +2,14 @@ package decide
 
 import "fmt"
 
-// GalleryRates returns the probability that an item found in a gallery shows the same as the query photo.
+// GalleryRates computes the probability that an item found in a gallery shows the same thing as the query photo.
 // The zero value is not usable.
 type GalleryRates struct {
 	c     *Calibration
 	prior float64
 }
 
-// GalleryRates returns an Among for a gallery. strangers is the share of query photos whose class is not in
+// GalleryRates returns the rates of a gallery. strangers is the share of query photos whose class is not in
 // the gallery; 0 means the default of 1/2. In a gallery without labels (no Classes) every class
 // counts as having as many items as the classes of the calibration had photos.
 func (c *Calibration) GalleryRates(g Gallery, strangers float64) (*GalleryRates, error) {

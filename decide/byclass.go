@@ -87,7 +87,7 @@ func (n *nearestDistances) summarizeClasses(c *Calibration, coverage float64, ot
 	return out
 }
 
-// lowestDecile returns the value that nine of ten values reach.
+// lowestDecile returns the value that at least nine of ten values reach.
 func lowestDecile(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
@@ -96,8 +96,8 @@ func lowestDecile(v []float64) float64 {
 	return v[len(v)/10]
 }
 
-// coverageRadius returns the distance within which photos of a class are, by its photos without row q (or all of
-// them if q is -1). own reports whether these were enough.
+// coverageRadius returns the distance within which photos of a class are expected, by its photos without row q (or
+// all of them if q is -1). own reports whether these are enough photos.
 func (n *nearestDistances) coverageRadius(c *Calibration, i, q int, coverage float64) (coverageRadius float64, own bool, err error) {
 	s := n.s
 	var spread []float64

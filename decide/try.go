@@ -13,9 +13,9 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// Validate calibrates on half of the classes, drawn by the seed, and measures what was
-// promised on the other half: false matches at each rate of fmr, and strangers let in at
-// each rate of fpir among each size of gallery, as far as there are as many classes.
+// Validate calibrates on half of the classes, drawn by the seed, and validates the calibration on
+// the other half: it measures false matches at each FMR, and strangers that get a label at
+// each FPIR and size of gallery, as far as there are enough classes.
 func Validate(ctx context.Context, x *matrix.Dense, labels []int64, ask ValidationOptions, opt Options) (*Validation, error) {
 	classes := slices.Compact(slices.Sorted(slices.Values(labels)))
 	rng := rand.New(rand.NewPCG(opt.Seed, 4))
@@ -46,20 +46,20 @@ func Validate(ctx context.Context, x *matrix.Dense, labels []int64, ask Validati
 	return c.Validate(ctx, bx, bl, ask)
 }
 
-// ValidationOptions says what to measure.
+// ValidationOptions lists the rates, gallery sizes and coverages to validate.
 type ValidationOptions struct {
 	FMR       []float64
 	FPIR      []float64
 	Galleries []int // numbers of classes
 	Coverage  []float64
-	// Seen is a calibration on classes that the network was trained on, for comparison; nil:
-	// none.
+	// Seen is a calibration on classes that the network was trained on, for comparison; it may be
+	// nil.
 	Seen *Calibration
 }
 
-// Validation is what a calibration promised and what other classes gave.
+// Validation compares the promises of a calibration with measurements on other classes.
 type Validation struct {
-	Classes   int        `json:"classes"` // that were measured on
+	Classes   int        `json:"classes"` // number of measured classes
 	Photos    int        `json:"photos"`
 	Matches   []Match    `json:"matches"`
 	OpenSets  []OpenSet  `json:"strangers"`
@@ -67,13 +67,13 @@ type Validation struct {
 	// Reliability is the reliability of the probability "same" on these classes, with both
 	// kinds of pairs at equal weight.
 	Reliability Reliability `json:"same"`
-	// PlattReliability is that of Platt scaling on the calibration's classes, SeenPlattReliability on those of
-	// Ask.Seen.
+	// PlattReliability is the reliability of Platt scaling that was fitted to the calibration's classes,
+	// SeenPlattReliability of one fitted to the classes of Ask.Seen.
 	PlattReliability     Reliability  `json:"platt"`
 	SeenPlattReliability *Reliability `json:"seen_platt,omitempty"`
 }
 
-// Refusals are the reasons for what was not promised.
+// Refusals returns the reasons for promises that were refused.
 func (t *Validation) Refusals() (out []string) {
 	for _, m := range t.Matches {
 		out = append(out, m.RefusalReason)
@@ -84,8 +84,8 @@ func (t *Validation) Refusals() (out []string) {
 	return slices.DeleteFunc(out, func(text string) bool { return text == "" })
 }
 
-// PooledECE is the error of what several trials said, all together: what differs from trial to
-// trial because classes differ cancels, and what is wrong of all of them remains.
+// PooledECE returns the calibration error (ECE) of several trials together: differences between
+// trials that are due to their classes cancel out, and common errors remain.
 func PooledECE(of []Reliability) float64 {
 	all := computeReliability(func(yield func(p, right, wrong float64)) {
 		for _, r := range of {
@@ -97,33 +97,32 @@ func PooledECE(of []Reliability) float64 {
 	return all.ECE
 }
 
-// Match is a false-match rate promised and measured. Refused says why it was not measured.
+// Match is a false-match rate, promised and measured. Refused is the reason if it was not measured.
 type Match struct {
 	Threshold
 	FMR           float64 `json:"fmr"`
 	TMR           float64 `json:"tmr"`
 	RefusalReason string  `json:"refused,omitempty"`
-	// UnboundedFMR is the rate at the threshold that measures just the rate on the classes of
-	// the calibration, without a bound; Seen at the one that does so on the classes of
-	// Ask.Seen.
+	// UnboundedFMR is the rate at the threshold that has the requested rate on the classes of the
+	// calibration, without a bound. Seen is the rate at such a threshold of Ask.Seen.
 	UnboundedFMR float64  `json:"plain"`
 	SeenFMR      *float64 `json:"seen,omitempty"`
 }
 
-// OpenSet is a false-positive identification rate promised and measured.
+// OpenSet is a false-positive identification rate, promised and measured.
 type OpenSet struct {
 	Threshold
 	Gallery       int     `json:"gallery"`
 	FPIR          float64 `json:"fpir"`
-	TPIR          float64 `json:"tpir"` // photos with one of their own class near enough
+	TPIR          float64 `json:"tpir"` // share of photos with a photo of their class within the threshold
 	RefusalReason string  `json:"refused,omitempty"`
-	// ConstantFPIR is the rate at one distance for all galleries: the one that measures the
-	// rate on the calibration's classes in the smallest gallery of Ask.
+	// ConstantFPIR is the rate at a constant distance for all galleries: the distance that has the
+	// requested rate on the calibration's classes in the smallest gallery of Ask.
 	ConstantFPIR float64 `json:"constant"`
 }
 
-// Coverage is a coverage promised and measured, every class with the same weight, and how
-// many classes a set held on average.
+// Coverage is a coverage, promised and measured, with the same weight for every class. Size is
+// the mean number of classes in a set.
 type Coverage struct {
 	Requested float64 `json:"coverage"`
 	Measured  float64 `json:"measured"`
@@ -216,8 +215,8 @@ func (c *Calibration) Validate(ctx context.Context, x *matrix.Dense, labels []in
 	return t, s.computeChance(ctx, fine, all...)
 }
 
-// strangerRates are the rates by distance in galleries of a number of classes or the next
-// smaller one that is kept.
+// strangerRates returns the rates by distance in galleries of a number of classes, or of the next
+// smaller number that the calibration has.
 func (c *Calibration) strangerRates(classes int) []float64 {
 	k := sort.Search(len(c.Strangers), func(k int) bool { return c.Strangers[k].Classes > classes })
 	return c.Strangers[max(0, k-1)].Rate
@@ -233,7 +232,7 @@ func lastAtMost(v []float64, most float64) int {
 	return k
 }
 
-// sharesWithin is the share of pairs of different classes, and of the same, up to a distance, by their weights.
+// sharesWithin returns the weighted shares of pairs of different classes, and of the same class, up to a distance.
 func (f *pairCounts) sharesWithin(s *set, d float64) (different, same float64) {
 	var a, b, aa, bb int64
 	for k := range f.same {
@@ -245,7 +244,7 @@ func (f *pairCounts) sharesWithin(s *set, d float64) (different, same float64) {
 	return float64(a) / float64(max(1, aa)), float64(b) / float64(max(1, bb))
 }
 
-// measureReliability looks at a probability "same" on counted pairs.
+// measureReliability returns the reliability of a probability "same" on counted pairs.
 func measureReliability(s *set, f *pairCounts, p func(distance float64) float64) Reliability {
 	var same, different float64
 	for k := range f.same {
@@ -261,9 +260,10 @@ func measureReliability(s *set, f *pairCounts, p func(distance float64) float64)
 	})
 }
 
-// nearestDistances has, for every row, how near the nearest row of every class is: its own at
-// own, +Inf if it has no other, and the others in ascending order. items has the nearest items of
-// the others, see set.setWeights. The nearest of its own is row next, and the second nearest is at second.
+// nearestDistances has, for every row, the distance to the nearest row of each class: of its own class
+// in own (+Inf if the class has no other row), and of the others in ascending order. items has the
+// distances to the nearest items of the others, see set.setWeights. Row next is the nearest row of its
+// own class, and second the distance to the second nearest.
 type nearestDistances struct {
 	s      *set
 	same   []float64
@@ -320,8 +320,8 @@ func (s *set) nearestOthers(i int, v []float32, in func(p int) bool) (out []floa
 	return out
 }
 
-// openSetRates is the share of rows that have an item of one of g other classes, drawn at random, within d,
-// and of those with one of their own.
+// openSetRates returns the share of rows that have an item of one of g other classes, drawn at random, within d,
+// and the share of rows that have an item of their own class.
 func (n *nearestDistances) openSetRates(g int, d float64) (fpir, tpir float64) {
 	classes := n.s.numIdentities()
 	table := make([]float64, classes)
@@ -347,7 +347,7 @@ func (n *nearestDistances) openSetRates(g int, d float64) (fpir, tpir float64) {
 	return fpir, tpir / max(1, several)
 }
 
-// measureCoverage looks every row up among all others.
+// measureCoverage measures a coverage by searching every row among all others.
 func (n *nearestDistances) measureCoverage(c *Calibration, s *set, coverage float64) Coverage {
 	out := Coverage{Requested: coverage}
 	var each []float64

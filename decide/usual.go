@@ -2,9 +2,9 @@ package decide
 
 import "math"
 
-// fitPlatt is Platt scaling, what is usually done: one logistic function of the distance,
-// fitted to the pairs of a calibration with both kinds at equal weight. It returns the
-// probability at even odds. Trials compare it with the curve.
+// fitPlatt fits Platt scaling, the usual method: a logistic function of the distance, fitted to
+// the pairs of a calibration, with equal weight for both kinds. It returns the probability at
+// even odds. Validations compare it with the curve.
 func (c *Calibration) fitPlatt() func(distance float64) float64 {
 	n := len(c.Distances)
 	at, same, different := make([]float64, n), make([]float64, n), make([]float64, n)
@@ -47,8 +47,8 @@ func (c *Calibration) fitPlatt() func(distance float64) float64 {
 	return func(d float64) float64 { return logistic(a + b*(d-mean)/wide) }
 }
 
-// constantThreshold is the largest distance that measures at most a rate on the calibration's
-// classes, without a bound, what is usually taken for a threshold; false if none does.
+// constantThreshold returns the largest distance with at most a rate on the calibration's classes,
+// without a bound, which is the usual threshold; false if there is no such distance.
 func (c *Calibration) constantThreshold(measured []float64, rate float64) (float64, bool) {
 	k := lastAtMost(measured, rate)
 	if k < 0 {
