@@ -173,7 +173,7 @@ var decoders = map[string]string{
 	"data/tarindex.go":                           "description of a sample",
 	"decide/file.go":                             "calibration",
 	"decide/score.go":                            "calibration",
-	"decide/measures_file.go":                     "measures of a gallery",
+	"decide/measures_file.go":                    "measures of a gallery",
 	"embedding/csv.go":                           "embeddings",
 	"embedding/network.go":                       "network of embeddings",
 	"embedding/networkfile.go":                   "network beside embeddings",
