@@ -98,13 +98,13 @@ func TestBadKeyFiles(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                   "has no keys",
 		"# nothing\n":                        "has no keys",
-		"a read\n":                           ":1: want NAME",
+		"a read\n":                           ":1: must be NAME",
 		"\na own " + strings.Repeat("0", 64): ":2: right \"own\"",
 		"a read kindred_secret":              "not the key itself",
 		"a read " + strings.Repeat("0", 66):  "not a SHA-256",
 		"a read " + strings.Repeat("g", 64):  "not a SHA-256",
 		strings.Repeat("#"+strings.Repeat(" ", 1000)+"\n", 1200): "at most 1 MiB",
-		"#" + strings.Repeat(" ", 1<<16) + "\na own\nb own\n":    ":2: want NAME", // the first
+		"#" + strings.Repeat(" ", 1<<16) + "\na own\nb own\n":    ":2: must be NAME", // the first
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -61,11 +61,11 @@ func TestWords(t *testing.T) {
 		ask(map[string]any{"text": "green", "least": 0.5}).want(t, 422, "invalid")
 		ask(map[string]any{"text": "broken"}).want(t, 500, "internal")
 		if got := do.json("POST", path+"?collection=mute", map[string]any{"text": "green"}); got.StatusCode != 422 ||
-			!strings.Contains(string(got.body), "mute takes no words: it was trained") {
+			!strings.Contains(string(got.body), "mute cannot be searched by words: it was trained") {
 			t.Error(string(got.body))
 		}
 		if got := do.json("POST", path+"?collection=empty", map[string]any{"text": "green"}); got.StatusCode != 422 ||
-			!strings.Contains(string(got.body), "empty takes no words: it has no text tower") {
+			!strings.Contains(string(got.body), "empty cannot be searched by words: it has no text tower") {
 			t.Error(string(got.body))
 		}
 	}

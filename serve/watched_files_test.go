@@ -151,7 +151,7 @@ func TestServersThatShareFiles(t *testing.T) {
 	both.Wait()
 	look(1)
 	for i := range logs {
-		for _, want := range []string{"keys:2: want NAME", "not a calibration: "} {
+		for _, want := range []string{"keys:2: must be NAME", "not a calibration: "} {
 			if n := strings.Count(logs[i].String(), want); n != 1 {
 				t.Errorf("server %d told %d times of %q: %s", i, n, want, logs[i].String())
 			}

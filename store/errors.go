@@ -15,7 +15,7 @@ func (e *NotFoundError) Error() string { return "there is no item " + escape.Quo
 // ExistsError is the error if an item with the id exists already.
 type ExistsError struct{ ID string }
 
-func (e *ExistsError) Error() string { return "there is an item " + escape.Quote(e.ID) + " already" }
+func (e *ExistsError) Error() string { return "the item " + escape.Quote(e.ID) + " exists already" }
 
 // DimensionError is the error if a vector has another length than the store's.
 type DimensionError struct{ Have, Want int }

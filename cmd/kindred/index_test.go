@@ -82,7 +82,7 @@ func TestIndexOfPhotos(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	code, _, stderr := runArgs(t, "index", "search", ix, "--id", "c0/1.png", "--filter", `prise < 20`)
-	if code != exitUsage || !strings.Contains(stderr, `column 1: no column called prise (did you mean "price"?)`) {
+	if code != exitUsage || !strings.Contains(stderr, `column 1: no column prise (did you mean "price"?)`) {
 		t.Errorf("status %d: %s", code, stderr)
 	}
 	// The same names in another folder are other photos.
