@@ -78,7 +78,7 @@ func (c *Calibration) Drift(ctx context.Context, x *matrix.Dense, labels []int64
 		return nil, err
 	}
 	if s.numIdentities() < 2*minClasses || fresh.Rows == 0 {
-		return nil, fmt.Errorf("%d photos are compared with %d classes: needs photos and at least %d "+
+		return nil, fmt.Errorf("%d photos are compared with %d classes: must be at least 1 photo and %d "+
 			"classes", fresh.Rows,
 			s.numIdentities(), 2*minClasses)
 	}

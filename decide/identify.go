@@ -301,7 +301,7 @@ func (d *Decider) classRadius(label string, several int) float64 {
 func (d *Decider) Decide(photos []Photo) (Decision, error) {
 	var out Decision
 	if len(photos) == 0 {
-		return out, fmt.Errorf("no photo to decide about")
+		return out, fmt.Errorf("there is no photo to decide about")
 	}
 	several := 0
 	if len(photos) > 1 {

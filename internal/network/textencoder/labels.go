@@ -110,7 +110,7 @@ func readLogit(f *safetensors.File, each bool) (logit, error) {
 		}
 		v, err := t.FiniteFloat32s()
 		if err == nil && len(v) != 1 {
-			err = fmt.Errorf("it has %d numbers, not 1", len(v))
+			err = fmt.Errorf("it has %d numbers: must be 1", len(v))
 		}
 		if err != nil {
 			return 0, false, fmt.Errorf("the tensor %s: %w", name, err)

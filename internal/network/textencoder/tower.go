@@ -99,7 +99,7 @@ func (t *Tower) CheckImageTower(net *nn.Net) error {
 		is := make([]float32, len(want))
 		if p.ToTorch(is); !slices.Equal(is, want) {
 			return fmt.Errorf("%s has other values than the image tower that was trained with the text tower: "+
-				"the network was trained further, or is another", name)
+				"the network was trained further, or it is another network", name)
 		}
 	}
 	return nil
@@ -203,7 +203,7 @@ func (t *Tower) tokenIDs(texts []string) (tokenIDs [][]int32, at []int, err erro
 		}
 		if i := slices.IndexFunc(list, func(id int32) bool { return id >= t.shape.vocab }); i >= 0 {
 			return nil, nil, fmt.Errorf("the text %.60q has the token %d, but the weights in %s have %d: "+
-				"tokenizer.json is another network's", text, list[i], t.dir, t.shape.vocab)
+				"tokenizer.json is of another network", text, list[i], t.dir, t.shape.vocab)
 		}
 		place := t.endPosition(list)
 		for len(list) < t.shape.length {

@@ -180,7 +180,7 @@ func TestForeignTokenizer(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = tower.Embed(t.Context(), []string{"a"})
-	if err == nil || !strings.Contains(err.Error(), "another network's") {
+	if err == nil || !strings.Contains(err.Error(), "of another network") {
 		t.Error(err)
 	}
 	if _, err := tower.Embed(t.Context(), []string{"b"}); err != nil {
