@@ -115,7 +115,7 @@ func (v *reviewState) checkDecisions(d *api.Decisions) error {
 		named := of.Action == "relabel" || of.Action == "split"
 		switch {
 		case !named && of.Action != "accept" && of.Action != "drop":
-			return fmt.Errorf("action %q: must be accept, relabel, split or drop", escape.Within(of.Action, 32))
+			return fmt.Errorf("action %q: must be accept, relabel, split or drop", escape.ClipTo(of.Action, 32))
 		case named != (of.Label != ""), len(of.Label) > maxLabelBytes, !utf8.ValidString(of.Label):
 			return fmt.Errorf("relabel and split need a label of at most %d bytes; other actions have none",
 				maxLabelBytes)
@@ -131,7 +131,7 @@ func (v *reviewState) checkDecisions(d *api.Decisions) error {
 	for name, of := range d.Done {
 		k, err := strconv.Atoi(name)
 		if err != nil || strconv.Itoa(k) != name {
-			return fmt.Errorf("a decision has card %q: must be a number", escape.Within(name, 32))
+			return fmt.Errorf("a decision has card %q: must be a number", escape.ClipTo(name, 32))
 		}
 		if err := errors.Join(card(k), one(of)); err != nil {
 			return err
@@ -162,7 +162,7 @@ func (v *reviewState) checkDecisions(d *api.Decisions) error {
 func checkTime(at string) error {
 	if _, err := time.Parse(time.RFC3339, at); err != nil {
 		return fmt.Errorf("the time of a decision is %q: must have the form 2006-01-02T15:04:05Z",
-			escape.Within(at, 64))
+			escape.ClipTo(at, 64))
 	}
 	return nil
 }

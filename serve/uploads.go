@@ -179,7 +179,7 @@ func (c *servedCollection) removeUnused(ctx context.Context, s *Server, now time
 		when, id, _ := strings.Cut(string(text), "\n")
 		removed, err := time.Parse(time.RFC3339, when)
 		if err != nil {
-			return fmt.Errorf("%s: it begins with %q: must be a time; remove the file", note, escape.Within(when, 64))
+			return fmt.Errorf("%s: it begins with %q: must be a time; remove the file", note, escape.ClipTo(when, 64))
 		}
 		if now.Sub(removed) < restoreTime {
 			continue
