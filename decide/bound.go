@@ -80,11 +80,11 @@ func (e *RateError) Error() string {
 	case e.Overlapped:
 		return text + ": at every distance that matches photos of a class, too many pairs of different classes " +
 			"match too, or there are too few classes to exclude it: set a larger rate, or calibrate on more classes"
-	case e.Needed > 0:
-		return fmt.Sprintf("%s: %d are needed; %d can promise %s at best", text, e.Needed, e.Classes,
-			short(e.Least))
+	case e.ClassesNeeded > 0:
+		return fmt.Sprintf("%s: %d are needed; %d can promise %s at best", text, e.ClassesNeeded, e.Classes,
+			formatRate(e.Minimum))
 	}
-	return fmt.Sprintf("%s: they can promise %s at best", text, short(e.Least))
+	return fmt.Sprintf("%s: they can promise %s at best", text, formatRate(e.Minimum))
 }
 
 // formatRate formats a rate with two digits. It rounds up, so that the promise holds.

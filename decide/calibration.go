@@ -374,9 +374,9 @@ func (c *Calibration) CoverageDistance(coverage float64, photos int) (float64, e
 	if c.IsClosed() {
 		return c.Closed.coverageDistance(coverage)
 	}
-	if len(c.Own) == 0 {
+	if len(c.ClassRates) == 0 {
 		return 0, fmt.Errorf("no coverage can be promised: fewer than %d classes of the calibration have two photos",
-			fewestClasses)
+			minClasses)
 	}
 	// Use a number of photos that enough classes had. More photos only bring the nearest nearer.
 	needed := int(math.Ceil(coverage/(1-coverage) - 1e-9))
@@ -388,7 +388,7 @@ func (c *Calibration) CoverageDistance(coverage float64, photos int) (float64, e
 	}
 	if k == len(c.Distances) {
 		return 0, fmt.Errorf("a coverage of %v needs %d classes with two photos or more, but the calibration has %d",
-			coverage, needed, c.Own[0].Classes)
+			coverage, needed, c.ClassRates[0].Classes)
 	}
 	return c.Distances[k], nil
 }

@@ -136,10 +136,10 @@ func newKnownPhotos(photos, items LabelledEmbeddings, opt *Options) (*knownPhoto
 		}
 		k.photoClass = append(k.photoClass, c)
 	}
-	if n := photos.X.Rows; n < FewestKnown {
+	if n := photos.X.Rows; n < MinKnownPhotos {
 		return nil,
 			fmt.Errorf("%d photos of known classes are too few to learn probabilities from: at least %d are needed", n,
-				FewestKnown)
+				MinKnownPhotos)
 	}
 	k.subsample(opt.Seed)
 	if k.distance == rank.Cosine {
@@ -379,10 +379,10 @@ func (c *Closed) coverageDistance(coverage float64) (float64, error) {
 	if !(coverage > 0 && coverage < 1) {
 		return 0, fmt.Errorf("the coverage is %v: must be above 0 and below 1", coverage)
 	}
-	k := int(math.Ceil(coverage*float64(len(c.Own)+1) - 1e-9))
-	if k > len(c.Own) {
+	k := int(math.Ceil(coverage*float64(len(c.ClassDistances)+1) - 1e-9))
+	if k > len(c.ClassDistances) {
 		return 0, fmt.Errorf("a coverage of %v needs %d photos of known classes, but the calibration has %d", coverage,
-			int(math.Ceil(coverage/(1-coverage)-1e-9)), len(c.Own))
+			int(math.Ceil(coverage/(1-coverage)-1e-9)), len(c.ClassDistances))
 	}
 	return c.ClassDistances[k-1], nil
 }

@@ -34,16 +34,16 @@ func (m Metric) Check() error {
 		return fmt.Errorf("metric %s of %d neighbours: must be 1 or more, or 0 for the whole ranking", m.Kind, m.K)
 	case m.K > 0 && !e.takesK():
 		return fmt.Errorf("metric %s of %d neighbours: this kind takes no K; the kinds with a K are %s", m.Kind,
-			m.K, kindsThat((*measure).takesK))
+			m.K, joinKinds((*measure).takesK))
 	case m.Factor < 0:
 		return fmt.Errorf("metric %s with %d clusters a class: must be 1 or more", m.Kind, m.Factor)
-	case m.Factor > 0 && !e.clusters():
+	case m.Factor > 0 && !e.isClustering():
 		return fmt.Errorf("metric %s with %d clusters a class: it does not measure a clustering", m.Kind, m.Factor)
-	case e.rated && !(m.Rate > 0 && m.Rate < 1):
+	case e.hasRate && !(m.Rate > 0 && m.Rate < 1):
 		return fmt.Errorf("metric %s=%v: the rate must be above 0 and below 1, as in %[1]s=1e-3", m.Kind, m.Rate)
-	case m.Rate != 0 && !e.rated:
+	case m.Rate != 0 && !e.hasRate:
 		return fmt.Errorf("metric %s at the rate %v: this kind takes no rate; the kinds with a rate are %s", m.Kind,
-			m.Rate, kindsThat((*measure).takesRate))
+			m.Rate, joinKinds((*measure).takesRate))
 	}
 	return nil
 }
@@ -122,11 +122,11 @@ func ParseMetric(s string) (Metric, error) {
 			return Metric{Kind: e.kind, K: n}, nil
 		}
 	}
-	rankings, _, _, _ := Names()
+	rankings, _, _, _ := MetricNames()
 	return Metric{},
 		fmt.Errorf("unknown metric %q: must be %s, or of a clustering %s, with +F for F clusters a class, "+
-			"or of decisions %s, with =RATE after an @", s, strings.Join(rankings, ", "), kindsThat((*measure).clusters),
-			kindsThat((*measure).decides))
+			"or of decisions %s, with =RATE after an @", s, strings.Join(rankings, ", "), joinKinds((*measure).isClustering),
+			joinKinds((*measure).isDecision))
 }
 
 // parseDecision reads the rate at which a decision is measured.
