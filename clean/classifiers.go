@@ -9,7 +9,7 @@ import (
 
 	gonum "gonum.org/v1/gonum/mat"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -35,7 +35,7 @@ func (p *foldPart) findNeighbours(ctx context.Context, k int) error {
 	if !p.isWhole() {
 		gallery = copyRows(p.x, p.judges)
 	}
-	nb, err := rank.Nearest(ctx, queries, gallery, k, rank.RankOptions{})
+	nb, err := eval.Nearest(ctx, queries, gallery, k, eval.RankOptions{})
 	if err != nil {
 		return err
 	}

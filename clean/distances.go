@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -48,7 +48,7 @@ func FindOutliers(ctx context.Context, x *matrix.Dense, k int, level float64) ([
 	if !(level > 0 && level < 1) {
 		return nil, fmt.Errorf("clean: the level of outliers is %g: must be above 0 and below 1", level)
 	}
-	nb, err := rank.Nearest(ctx, x, nil, k, rank.RankOptions{})
+	nb, err := eval.Nearest(ctx, x, nil, k, eval.RankOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func FindOverlaps(ctx context.Context, x *matrix.Dense, labels []int64, k int, l
 		return nil, nil
 	}
 	k = cmp.Or(k, min(10, x.Rows-1))
-	nb, err := rank.Nearest(ctx, x, nil, k, rank.RankOptions{})
+	nb, err := eval.Nearest(ctx, x, nil, k, eval.RankOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func FindOverlaps(ctx context.Context, x *matrix.Dense, labels []int64, k int, l
 			continue
 		}
 		both := copyRows(x, slices.Concat(a, b))
-		one, err := rank.Nearest(ctx, both, nil, 1, rank.RankOptions{})
+		one, err := eval.Nearest(ctx, both, nil, 1, eval.RankOptions{})
 		if err != nil {
 			return nil, err
 		}

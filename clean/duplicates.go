@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/image/draw"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -154,7 +154,7 @@ func neighbours(ctx context.Context, prints []*Fingerprint, x *matrix.Dense) ([]
 		return out, nil
 	}
 	k := min(comparedNeighbours, x.Rows-1)
-	nb, err := rank.Nearest(ctx, x, nil, k, rank.RankOptions{})
+	nb, err := eval.Nearest(ctx, x, nil, k, eval.RankOptions{})
 	if err != nil {
 		return nil, err
 	}

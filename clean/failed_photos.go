@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -26,23 +26,23 @@ const (
 // No class has more than three quarters of a group. Classes that have more than half of their photos in groups are
 // one thing under several names, not failed photos: a group where most photos are of such classes does not count.
 // Nor does a group if most of its photos have another photo of their class at half of the usual distance.
-func FindFailedPhotos(ctx context.Context, x *matrix.Dense, labels []int64, distance rank.Distance) ([]int, error) {
+func FindFailedPhotos(ctx context.Context, x *matrix.Dense, labels []int64, distance eval.Distance) ([]int, error) {
 	if x == nil || x.Rows != len(labels) {
 		return nil, errors.New("clean: the numbers of labels and rows differ")
 	}
 	reach, apart := maxFailedDistance, 2.0
 	switch distance {
-	case rank.Cosine: // it grows with the square of the angle
+	case eval.Cosine: // it grows with the square of the angle
 		reach, apart = reach*reach, apart*apart
-	case rank.Dot: // products have no scale
-		distance = rank.Euclidean
+	case eval.Dot: // products have no scale
+		distance = eval.Euclidean
 	}
 	y, ids := numberLabels(labels)
 	if len(ids) < MinFailedClasses || x.Rows < MinFailedPhotos {
 		return nil, nil
 	}
 	k := min(maxFailedLinks, x.Rows-1)
-	nb, err := rank.Nearest(ctx, x, nil, k, rank.RankOptions{Distance: distance})
+	nb, err := eval.Nearest(ctx, x, nil, k, eval.RankOptions{Distance: distance})
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func FindFailedPhotos(ctx context.Context, x *matrix.Dense, labels []int64, dist
 			if len(others) == 0 {
 				continue
 			}
-			nb, err := rank.Nearest(ctx, copyRows(x, []int{i}), copyRows(x, others), 1, rank.RankOptions{Distance: distance})
+			nb, err := eval.Nearest(ctx, copyRows(x, []int{i}), copyRows(x, others), 1, eval.RankOptions{Distance: distance})
 			if err != nil {
 				return nil, err
 			}
@@ -137,7 +137,7 @@ func mixedGroups(groups map[int][]int, y []int, of [][]int) (out [][]int) {
 
 // medianClassDistance returns the median, over the classes with two photos or more, of the median distance of two photos.
 // Of large classes it compares every so many.
-func medianClassDistance(ctx context.Context, x *matrix.Dense, y []int, classes int, distance rank.Distance) (float64,
+func medianClassDistance(ctx context.Context, x *matrix.Dense, y []int, classes int, distance eval.Distance) (float64,
 	error) {
 	const compared = 30
 	rows := make([][]int, classes)
@@ -153,7 +153,7 @@ func medianClassDistance(ctx context.Context, x *matrix.Dense, y []int, classes 
 		for k := range some {
 			some[k] = of[k*len(of)/len(some)]
 		}
-		nb, err := rank.Nearest(ctx, copyRows(x, some), nil, len(some)-1, rank.RankOptions{Distance: distance})
+		nb, err := eval.Nearest(ctx, copyRows(x, some), nil, len(some)-1, eval.RankOptions{Distance: distance})
 		if err != nil {
 			return 0, err
 		}

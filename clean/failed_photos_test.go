@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -39,7 +39,7 @@ func TestFailed(t *testing.T) {
 			return matrix.FromSlice(len(names), 12, rows), names
 		}, 0, 0},
 	} {
-		for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {
+		for _, distance := range []eval.Distance{eval.Euclidean, eval.Cosine} {
 			rng := rand.New(rand.NewPCG(4, 9))
 			x, y := c.draw(rng)
 			var want []int

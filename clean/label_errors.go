@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/compute/detection"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -236,7 +236,7 @@ func splitFolds(ctx context.Context, folds []Fold, n int, opt *Options) ([]*fold
 		if f.X == nil || f.X.Rows != n {
 			return nil, fmt.Errorf("clean: the number of rows of fold %d differs from the %d labels", k+1, n)
 		}
-		if err := rank.CheckFinite(f.X, "embeddings"); err != nil {
+		if err := exact.CheckFinite(f.X, "embeddings"); err != nil {
 			return nil, err
 		}
 		p := &foldPart{x: f.X}

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -21,7 +21,7 @@ const defaultRows = 60_000
 // Options are the options of Calibrate. The zero value is the default.
 type Options struct {
 	// Distance is the distance between photos; default Euclidean.
-	Distance rank.Distance
+	Distance eval.Distance
 	// Source identifies what made the embeddings. It is checked before a calibration is used.
 	Source embedding.Network
 	// Seed chooses folds, the probes of the vote, and rows if there are too many.
@@ -161,7 +161,7 @@ type levels struct {
 
 // chooseLevels chooses distances between which the rate of different pairs grows by about a tenth, and the
 // rate of same pairs by a twentieth or by one per cent.
-func (f *pairCounts) chooseLevels(by rank.Distance) *levels {
+func (f *pairCounts) chooseLevels(by eval.Distance) *levels {
 	var wanted []uint32
 	choose := func(count []int64, linear bool, factor float64) {
 		total := int64(0)

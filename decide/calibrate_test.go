@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -103,7 +103,7 @@ func TestPromise(t *testing.T) {
 
 // TestAgainstLoops compares rates with loops over all pairs in float64.
 func TestAgainstLoops(t *testing.T) {
-	for _, by := range []rank.Distance{rank.Euclidean, rank.Cosine, rank.Dot} {
+	for _, by := range []eval.Distance{eval.Euclidean, eval.Cosine, eval.Dot} {
 		x, labels := drawClusters(3, 12, 5, 6)
 		c, err := Calibrate(t.Context(), x, labels, Options{Distance: by})
 		if err != nil {
@@ -164,16 +164,16 @@ func indexOf(s []Strangers, classes int) int {
 	return -1
 }
 
-func rowDistance(by rank.Distance, x, y []float32) float64 {
+func rowDistance(by eval.Distance, x, y []float32) float64 {
 	var xy, xx, yy, dd float64
 	for k := range x {
 		a, b := float64(x[k]), float64(y[k])
 		xy, xx, yy, dd = xy+a*b, xx+a*a, yy+b*b, dd+(a-b)*(a-b)
 	}
 	switch by {
-	case rank.Euclidean:
+	case eval.Euclidean:
 		return math.Sqrt(dd)
-	case rank.Cosine:
+	case eval.Cosine:
 		return 1 - xy/math.Sqrt(xx*yy)
 	}
 	return -xy
@@ -278,7 +278,7 @@ func TestRefusals(t *testing.T) {
 		{ctx, x, single, Options{}, "0 classes with two"},
 		{ctx, matrix.New(x.Rows, x.Cols), labels, Options{}, "0 classes with two"}, // all are copies
 		{ctx, nan, labels, Options{}, "NaN"},
-		{ctx, zero, labels, Options{Distance: rank.Cosine}, "no direction"},
+		{ctx, zero, labels, Options{Distance: eval.Cosine}, "no direction"},
 		{ctx, huge, labels, Options{}, "too large"},
 		{ctx, x, labels, Options{Distance: 9}, "Distance(9)"},
 		{cancelled, x, labels, Options{}, "context canceled"},

@@ -6,7 +6,7 @@ import (
 	"sort"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 )
 
 // Calibration holds what distances mean. Calibrate makes it and Read reads it. Its methods change
@@ -17,7 +17,7 @@ type Calibration struct {
 	Source embedding.Network `json:"-"` // see calibrationFile
 	// Content is the SHA-256 of the file of embeddings that the calibration was learned from; "" for photos.
 	Content  string        `json:"content,omitempty"`
-	Distance rank.Distance `json:"distance"`
+	Distance eval.Distance `json:"distance"`
 	Dim      int           `json:"dim"`
 	Seed     uint64        `json:"seed"`
 	// Classes and Photos are the numbers of compared classes and photos. Given is the number of
@@ -165,7 +165,7 @@ func (m *measurement) computeStrangers(c *Calibration) {
 		makeMonotonic(s.Bound)
 		c.Strangers = append(c.Strangers, s)
 	}
-	if c.TailIndex == 0 || c.Distance == rank.Dot {
+	if c.TailIndex == 0 || c.Distance == eval.Dot {
 		return // larger galleries cannot be extrapolated
 	}
 	last := len(m.sizes) - 1

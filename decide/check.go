@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 )
 
 // Limits of the numbers of a calibration. A count is below 2^40, so that products of counts are exact.
@@ -118,7 +118,7 @@ func (c *Calibration) checkShares(name string, v []float64) error {
 }
 
 // check returns an error for a curve without points, and for one that rises.
-func (c Curve) check(name string, by rank.Distance) error {
+func (c Curve) check(name string, by eval.Distance) error {
 	n := len(c.Distance)
 	err := cmp.Or(
 		checkCount("the number of "+name+".distance", n, 1, maxCount),
@@ -158,7 +158,7 @@ func (r Reliability) check(name string) error {
 }
 
 // check returns an error for a Closed that CalibrateClosed cannot have made.
-func (c *Closed) check(by rank.Distance) error {
+func (c *Closed) check(by eval.Distance) error {
 	err := cmp.Or(
 		checkCount("closed.photos", c.Photos, MinKnownPhotos, maxCount),
 		checkCount("closed.classes", c.Classes, 2, maxCount),
@@ -176,7 +176,7 @@ func (c *Closed) check(by rank.Distance) error {
 }
 
 // check returns an error for a gate that NewStrangerGate cannot have made.
-func (g *StrangerGate) check(by rank.Distance) error {
+func (g *StrangerGate) check(by eval.Distance) error {
 	n := len(g.Distances)
 	return cmp.Or(
 		checkCount("closed.gate.classes", g.Classes, MinStrangerClasses, maxCount),
@@ -196,11 +196,11 @@ type interval struct{ low, high float64 }
 var anyDistance = interval{-3.5e38, 3.5e38}
 
 // distanceRange returns the range of distances. Euclidean distances are roots of float32 numbers.
-func distanceRange(by rank.Distance) interval {
+func distanceRange(by eval.Distance) interval {
 	switch by {
-	case rank.Euclidean:
+	case eval.Euclidean:
 		return interval{0, 1.9e19}
-	case rank.Cosine:
+	case eval.Cosine:
 		return interval{-cosineSlack, 2 + cosineSlack}
 	}
 	return anyDistance

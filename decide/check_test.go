@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 )
 
 // readEarlierFiles are calibrations that earlier versions wrote: of the first one, and of the first with a
@@ -47,7 +47,7 @@ func TestEarlierCalibrationsAreRead(t *testing.T) {
 
 // TestWhatIsMadeIsRead: the ranges leave room for every calibration, of embeddings of any scale.
 func TestWhatIsMadeIsRead(t *testing.T) {
-	for _, by := range []rank.Distance{rank.Euclidean, rank.Cosine, rank.Dot} {
+	for _, by := range []eval.Distance{eval.Euclidean, eval.Cosine, eval.Dot} {
 		for _, scale := range []float64{1e-15, 1e-3, 1, 1e9, 1e17} {
 			for seed := range uint64(4) {
 				x, labels := drawClusters(seed, 10+int(seed), 2+int(seed), 3)

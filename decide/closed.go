@@ -7,7 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -73,7 +74,7 @@ func CalibrateClosed(ctx context.Context, photos, items LabelledEmbeddings, opt 
 
 // knownPhotos holds measurements of photos of known classes.
 type knownPhotos struct {
-	distance   rank.Distance
+	distance   eval.Distance
 	photos     *matrix.Dense
 	items      *matrix.Dense
 	selfItem   []int   // the item that is the photo, or -1; nil if no photo is an item
@@ -106,7 +107,7 @@ func newKnownPhotos(photos, items LabelledEmbeddings, opt *Options) (*knownPhoto
 		case len(e.Labels) != e.X.Rows:
 			return nil, fmt.Errorf("there are %d embeddings of %s, but %d labels", e.X.Rows, e.what, len(e.Labels))
 		}
-		if err := rank.CheckFinite(e.X, "embeddings of "+e.what); err != nil {
+		if err := exact.CheckFinite(e.X, "embeddings of "+e.what); err != nil {
 			return nil, err
 		}
 	}
@@ -142,8 +143,8 @@ func newKnownPhotos(photos, items LabelledEmbeddings, opt *Options) (*knownPhoto
 				MinKnownPhotos)
 	}
 	k.subsample(opt.Seed)
-	if k.distance == rank.Cosine {
-		k.photos, k.items = rank.NormalizeRows(k.photos), rank.NormalizeRows(k.items)
+	if k.distance == eval.Cosine {
+		k.photos, k.items = eval.NormalizeRows(k.photos), eval.NormalizeRows(k.items)
 	}
 	k.fold = assignFolds(k.classes, opt.Seed)
 	return k, nil
@@ -179,7 +180,7 @@ func (k *knownPhotos) scan(ctx context.Context, visit func(q int, values []float
 		}
 		hi := min(lo+tileRows, k.photos.Rows)
 		out := values.RowRange(0, hi-lo)
-		if rows := k.photos.RowRange(lo, hi); k.distance == rank.Dot {
+		if rows := k.photos.RowRange(lo, hi); k.distance == eval.Dot {
 			matrix.Gemm(false, true, -1, rows, k.items, 0, out)
 		} else {
 			matrix.SquaredDistances(rows, k.items, out)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -54,7 +54,7 @@ func TestCalibrateClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near, err := rank.Nearest(t.Context(), others.X, items.X, items.X.Rows, rank.RankOptions{})
+	near, err := eval.Nearest(t.Context(), others.X, items.X, items.X.Rows, eval.RankOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func closedWithGate(t *testing.T, from, to int) *Calibration {
 func addGate(t *testing.T, c *Calibration, from, to int) {
 	t.Helper()
 	items := drawClouds(0, 20, 15, 1)
-	found, err := SearchStrangers(t.Context(), drawClouds(from, to, 10, 3), items, rank.Euclidean)
+	found, err := SearchStrangers(t.Context(), drawClouds(from, to, 10, 3), items, eval.Euclidean)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestGate(t *testing.T) {
 				t.Fatal(err)
 			}
 			found, err := SearchStrangers(t.Context(), drawClouds(1000*(i+1)+classes, 1000*(i+1)+2*classes, 10, 4), items,
-				rank.Euclidean)
+				eval.Euclidean)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,8 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -70,7 +71,7 @@ func (c *Calibration) Drift(ctx context.Context, x *matrix.Dense, labels []int64
 	if err := c.CheckNetwork(embedding.Network{}, "", fresh.Cols); err != nil {
 		return nil, err
 	}
-	if err := rank.CheckFinite(fresh, "embeddings to compare"); err != nil {
+	if err := exact.CheckFinite(fresh, "embeddings to compare"); err != nil {
 		return nil, err
 	}
 	s, _, err := newSet(x, labels, &Options{Distance: c.Distance, Seed: c.Seed})
@@ -83,8 +84,8 @@ func (c *Calibration) Drift(ctx context.Context, x *matrix.Dense, labels []int64
 			s.numIdentities(), 2*minClasses)
 	}
 	rng, n := rand.New(rand.NewPCG(c.Seed, 5)), s.numIdentities()
-	if c.Distance == rank.Cosine {
-		fresh = rank.NormalizeRows(fresh)
+	if c.Distance == eval.Cosine {
+		fresh = eval.NormalizeRows(fresh)
 	}
 	out := &Drift{Photos: fresh.Rows, ReferencePhotos: n - 1, KnownClasses: n}
 	out.Classes = min(max(1, int(math.Round(float64(fresh.Rows)/(float64(s.x.Rows)/float64(n))*2/3))), n/2)
@@ -225,7 +226,7 @@ func (s *set) distancesToOthers(ctx context.Context, x *matrix.Dense, without []
 		}
 		hi := min(lo+tileRows, x.Rows)
 		out := values.RowRange(0, hi-lo)
-		if s.distance == rank.Dot {
+		if s.distance == eval.Dot {
 			matrix.Gemm(false, true, -1, x.RowRange(lo, hi), s.x, 0, out)
 		} else {
 			matrix.SquaredDistances(x.RowRange(lo, hi), s.x, out)

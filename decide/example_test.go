@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -59,7 +59,7 @@ func ExampleCalibration_Decider() {
 		2, 0, 0, 0, 1, 0, 0, 0,
 		2, 0.5, 0, 0, 1, 0, 0, 0,
 		-1, 0, 0, 2, 0, 0, 0, 1})
-	g, err := decide.MeasureGallery(context.Background(), c, items, []string{"cup", "cup", "pot"}, rank.Euclidean)
+	g, err := decide.MeasureGallery(context.Background(), c, items, []string{"cup", "cup", "pot"}, eval.Euclidean)
 	if err != nil {
 		fmt.Println(err)
 		return

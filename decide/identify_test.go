@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -49,7 +49,7 @@ func TestIdentify(t *testing.T) {
 	if g.Classes != 40 || g.Items != 200 || math.Abs(g.Share-1.0/40) > 1e-12 {
 		t.Fatalf("%+v", g)
 	}
-	g, err = MeasureGallery(t.Context(), c, copyRows(x, gallery), names, rank.Euclidean)
+	g, err = MeasureGallery(t.Context(), c, copyRows(x, gallery), names, eval.Euclidean)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestDecide(t *testing.T) {
 	for i := range items.Rows {
 		rows[i], names = i, append(names, string(rune('a'+i/6)))
 	}
-	g, err := MeasureGallery(t.Context(), c, items, names, rank.Euclidean)
+	g, err := MeasureGallery(t.Context(), c, items, names, eval.Euclidean)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestEstimate(t *testing.T) {
 	for k, q := range rows {
 		labels[q] = names[k]
 	}
-	g, err := MeasureGallery(t.Context(), c, copyRows(s.x, rows), names, rank.Euclidean)
+	g, err := MeasureGallery(t.Context(), c, copyRows(s.x, rows), names, eval.Euclidean)
 	if err != nil {
 		t.Fatal(err)
 	}

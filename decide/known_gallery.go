@@ -7,19 +7,19 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 )
 
 // SearchStrangers searches photos among items of other classes than their own, and returns the nearest distance of
 // each. Labels of photos and items have the same numbering.
-func SearchStrangers(ctx context.Context, photos, items LabelledEmbeddings, by rank.Distance) ([]Stranger, error) {
+func SearchStrangers(ctx context.Context, photos, items LabelledEmbeddings, by eval.Distance) ([]Stranger, error) {
 	if photos.X == nil || photos.X.Rows == 0 || items.X == nil || photos.X.Cols != items.X.Cols {
 		return nil,
 			errors.New("there are no embeddings of unknown photos, or their length differs from that of the items")
 	}
 	k := &knownPhotos{distance: by, photos: photos.X, items: items.X}
-	if by == rank.Cosine {
-		k.photos, k.items = rank.NormalizeRows(photos.X), rank.NormalizeRows(items.X)
+	if by == eval.Cosine {
+		k.photos, k.items = eval.NormalizeRows(photos.X), eval.NormalizeRows(items.X)
 	}
 	var out []Stranger
 	err := k.scan(ctx, func(q int, values []float32) {

@@ -5,14 +5,14 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Means has the mean of the items of each class of a gallery. Items without a label are ignored. With the cosine
 // distance every item is scaled to length 1 before.
 type Means struct {
-	distance   rank.Distance
+	distance   eval.Distance
 	dim        int
 	labels     []string
 	index      map[string]int // number of each label
@@ -22,7 +22,7 @@ type Means struct {
 }
 
 // NewMeans returns the means of no items of dim numbers.
-func NewMeans(dim int, by rank.Distance) *Means {
+func NewMeans(dim int, by eval.Distance) *Means {
 	return &Means{distance: by, dim: dim, index: make(map[string]int)}
 }
 
@@ -43,7 +43,7 @@ func (m *Means) Add(label string, vector []float32) error {
 	}
 	m.count[i]++
 	scale := 1.0
-	if m.distance == rank.Cosine {
+	if m.distance == eval.Cosine {
 		if scale = 1 / norm(vector); math.IsInf(scale, 0) {
 			return fmt.Errorf("an item is all zeros: it has no direction, and no cosine")
 		}
@@ -96,7 +96,7 @@ func (m *Means) statsWithout(items []Member, x []float32, distances []float32) (
 			}
 		}
 		scale := 1.0
-		if m.distance == rank.Cosine {
+		if m.distance == eval.Cosine {
 			scale = 1 / norm(e.Vector)
 		}
 		off := 0.0

@@ -6,7 +6,7 @@ import (
 	"math"
 	"sort"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -39,7 +39,7 @@ type Sampler struct {
 
 // NewSampler returns a Sampler for decisions by a calibration about a gallery of vectors of dim numbers. count has the
 // number of items of each label, and is kept. Without a calibration, or with a closed one, strangers are not tried.
-func NewSampler(says *Calibration, count map[string]int, dim int, by rank.Distance) *Sampler {
+func NewSampler(says *Calibration, count map[string]int, dim int, by eval.Distance) *Sampler {
 	s := newSampler(count, dim, by, sampleBytes)
 	if says != nil && says.Score != nil && says.Dim == dim {
 		s.score = says.Score
@@ -52,7 +52,7 @@ func NewSampler(says *Calibration, count map[string]int, dim int, by rank.Distan
 	return s
 }
 
-func newSampler(count map[string]int, dim int, by rank.Distance, bytes int) *Sampler {
+func newSampler(count map[string]int, dim int, by eval.Distance, bytes int) *Sampler {
 	largest := 0
 	for _, n := range count {
 		largest = max(largest, n)
@@ -102,8 +102,8 @@ func (s *Sampler) Add(label string, vector []float32) error {
 // lookUpBlock compares strangers with the items of the block.
 func (s *Sampler) lookUpBlock() {
 	x := matrix.FromSlice(len(s.blockClass), s.dim, s.block)
-	if s.means.distance == rank.Cosine {
-		x = rank.NormalizeRows(x)
+	if s.means.distance == eval.Cosine {
+		x = eval.NormalizeRows(x)
 	}
 	s.lookups.add(x, s.blockClass)
 	s.block, s.blockClass = s.block[:0], s.blockClass[:0]
@@ -153,8 +153,8 @@ func (s *Sampler) galleryClasses() map[int]bool {
 // scoreOwnItems returns the scores of kept items among the kept items of the other classes.
 func (s *Sampler) scoreOwnItems(ctx context.Context) ([]ClassScores, error) {
 	x := matrix.FromSlice(len(s.rowClass), s.dim, s.rows)
-	if s.means.distance == rank.Cosine {
-		x = rank.NormalizeRows(x)
+	if s.means.distance == eval.Cosine {
+		x = eval.NormalizeRows(x)
 	}
 	rows := s.rowsByClass()
 	var probes, own []int
@@ -190,7 +190,7 @@ func (s *Sampler) rowsByClass() [][]int {
 
 // Spread measures the classes with two or more different items, for sets of any coverage. Copies of an
 // item count once. Its only error is ctx.Err(), wrapped.
-func (s *Sampler) Spread(ctx context.Context, by rank.Distance) (Spread, error) {
+func (s *Sampler) Spread(ctx context.Context, by eval.Distance) (Spread, error) {
 	x := matrix.FromSlice(len(s.rowClass), s.dim, s.rows)
 	out := make(Spread)
 	for i, rows := range s.rowsByClass() {
@@ -207,7 +207,7 @@ func (s *Sampler) Spread(ctx context.Context, by rank.Distance) (Spread, error) 
 }
 
 // MeasureGallery returns a gallery of items x (n x d) with the given labels, measured for decisions by a calibration.
-func MeasureGallery(ctx context.Context, c *Calibration, x *matrix.Dense, labels []string, by rank.Distance) (Gallery,
+func MeasureGallery(ctx context.Context, c *Calibration, x *matrix.Dense, labels []string, by eval.Distance) (Gallery,
 	error) {
 	if len(labels) != x.Rows {
 		return Gallery{}, fmt.Errorf("there are %d items, but %d labels", x.Rows, len(labels))

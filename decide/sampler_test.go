@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 )
 
 // sampledSpread is the spread of items by a sampler with so much memory.
@@ -25,7 +25,7 @@ func sampledSpread(t *testing.T, bytes int, dim int, labels []string, row func(i
 			count[l]++
 		}
 	}
-	s := newSampler(count, dim, rank.Euclidean, bytes)
+	s := newSampler(count, dim, eval.Euclidean, bytes)
 	for i, l := range labels {
 		if err := s.Add(l, row(i)); err != nil {
 			t.Fatal(err)
@@ -34,7 +34,7 @@ func sampledSpread(t *testing.T, bytes int, dim int, labels []string, row func(i
 	if kept := 4 * len(s.rows); kept > bytes {
 		t.Errorf("%d bytes are kept, and %d allowed", kept, bytes)
 	}
-	out, err := s.Spread(t.Context(), rank.Euclidean)
+	out, err := s.Spread(t.Context(), eval.Euclidean)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestSampler(t *testing.T) {
 		labels[i], labels[40+i], labels[60+i] = "", "1", "alone "+fmt.Sprint(i) // of 0, 2 and 3
 	}
 	copy(x.Row(30), x.Row(31)) // a copy in class 1
-	want, err := NewSpread(t.Context(), x, labels, rank.Euclidean, 0.5)
+	want, err := NewSpread(t.Context(), x, labels, eval.Euclidean, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestSampler(t *testing.T) {
 	if none := sampledSpread(t, 4*x.Cols, x.Cols, labels, x.Row); len(none) != 0 {
 		t.Errorf("%v of no memory", none)
 	}
-	s := NewSampler(nil, map[string]int{"a": 2}, 2, rank.Euclidean)
+	s := NewSampler(nil, map[string]int{"a": 2}, 2, eval.Euclidean)
 	if err := s.Add("a", []float32{1}); err == nil {
 		t.Error("a vector of another length")
 	}
@@ -83,7 +83,7 @@ func TestSampler(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := s.Spread(t.Context(), rank.Euclidean); err != nil || !slices.Equal(got["a"], []float64{1, 1}) {
+	if got, err := s.Spread(t.Context(), eval.Euclidean); err != nil || !slices.Equal(got["a"], []float64{1, 1}) {
 		t.Errorf("%v %v", got, err)
 	}
 }

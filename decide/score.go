@@ -9,7 +9,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -142,11 +142,11 @@ func (s *Score) cohortDistance(distances []float32, without int) float64 {
 
 // squaredDistance turns a distance of a search into the squared distance between vectors, those of length 1 for the cosine
 // distance. It is false for the dot product, which has none.
-func squaredDistance(by rank.Distance, d float64) (float64, bool) {
+func squaredDistance(by eval.Distance, d float64) (float64, bool) {
 	switch by {
-	case rank.Euclidean:
+	case eval.Euclidean:
 		return d * d, true
-	case rank.Cosine:
+	case eval.Cosine:
 		return 2 * d, true
 	}
 	return 0, false
@@ -216,8 +216,8 @@ type candidate struct {
 // rankCandidates returns the classes that a photo may show, the likeliest first.
 func (s *Score) rankCandidates(m *Means, p *Photo) []candidate {
 	x := matrix.FromSlice(1, len(p.Vector), p.Vector)
-	if m.distance == rank.Cosine {
-		x = rank.NormalizeRows(x)
+	if m.distance == eval.Cosine {
+		x = eval.NormalizeRows(x)
 	}
 	means := m.squaredDistances(x).Data
 	count, square := m.statsWithout(p.SelfItems, x.Data, means)

@@ -9,7 +9,7 @@ import (
 
 	gonum "gonum.org/v1/gonum/mat"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -64,7 +64,7 @@ type lookupResult struct {
 func fitScore(ctx context.Context, s *set, u *units, opt *Options) (*Score, error) {
 	out := &Score{Names: make(map[int]string)}
 	rng := rand.New(rand.NewPCG(opt.Seed, 5))
-	all := NewMeans(s.x.Cols, rank.Euclidean) // rows are normalised
+	all := NewMeans(s.x.Cols, eval.Euclidean) // rows are normalised
 	for q := range s.x.Rows {
 		if err := all.Add(fmt.Sprint(s.identityOf[q]), s.x.Row(q)); err != nil {
 			return nil, err
@@ -106,7 +106,7 @@ func fitScore(ctx context.Context, s *set, u *units, opt *Options) (*Score, erro
 		}
 		tries = append(tries, found...)
 	}
-	out.chooseMix(tries, s.distance != rank.Dot)
+	out.chooseMix(tries, s.distance != eval.Dot)
 	for k := range tries {
 		t := &tries[k]
 		out.sortRivals(t.rivals)
@@ -141,7 +141,7 @@ func (s *set) drawTrialGalleries(rng *rand.Rand, u *units) (out []*trialGallery)
 			break
 		}
 		for again := range 4 + 2*nth { // smaller galleries hold fewer known photos
-			t := &trialGallery{part: nth, means: NewMeans(s.x.Cols, rank.Euclidean), galleryClass: make([]int, s.numIdentities()),
+			t := &trialGallery{part: nth, means: NewMeans(s.x.Cols, eval.Euclidean), galleryClass: make([]int, s.numIdentities()),
 				isMember: make([]bool, s.x.Rows)}
 			drawn := make([]bool, u.numUnits)
 			for unit := range drawn {
@@ -194,7 +194,7 @@ func (s *set) lookUpSample(ctx context.Context, t *trialGallery, u *units, sampl
 		hi := min(lo+voteTile, len(sample))
 		photos := copyRows(s.x, sample[lo:hi])
 		means, values := t.means.squaredDistances(photos), matrix.New(hi-lo, x.Rows)
-		if s.distance == rank.Dot {
+		if s.distance == eval.Dot {
 			matrix.Gemm(false, true, -1, photos, x, 0, values)
 		} else {
 			matrix.SquaredDistances(photos, x, values)
@@ -242,7 +242,7 @@ func (s *set) lookUp(t *trialGallery, u *units, q int, kind probeKind, means, va
 		return e
 	}
 	near, far := t.nearestByClass(q, values, count)
-	if s.distance == rank.Dot {
+	if s.distance == eval.Dot {
 		clear(near)
 		far = 0
 	}

@@ -10,8 +10,9 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -21,7 +22,7 @@ type set struct {
 	first      []int   // identity i has rows first[i] to first[i+1]
 	identityOf []int32 // the identity of each row
 	label      []int64 // the label of each identity
-	distance   rank.Distance
+	distance   eval.Distance
 
 	// maxPerIdentity is the number of photos that an identity counts for at most: that of the median identity, at least two.
 	maxPerIdentity int
@@ -74,7 +75,7 @@ func newSet(x *matrix.Dense, labels []int64, opt *Options) (s *set, copies int, 
 	if err := opt.Distance.Check(); err != nil {
 		return nil, 0, err
 	}
-	if err := rank.CheckFinite(x, "embeddings to calibrate on"); err != nil {
+	if err := exact.CheckFinite(x, "embeddings to calibrate on"); err != nil {
 		return nil, 0, err
 	}
 	order := make([]int, x.Rows)
@@ -94,14 +95,14 @@ func newSet(x *matrix.Dense, labels []int64, opt *Options) (s *set, copies int, 
 	}
 	s.first = append(s.first, len(order))
 	s.setWeights()
-	if opt.Distance == rank.Cosine {
+	if opt.Distance == eval.Cosine {
 		for k, i := range order {
 			if !slices.ContainsFunc(s.x.Row(k), func(v float32) bool { return v != 0 }) {
 				return nil, 0, fmt.Errorf("row %d of the embeddings is all zeros: it has no direction, and no "+
 					"cosine", i+1)
 			}
 		}
-		s.x = rank.NormalizeRows(s.x)
+		s.x = eval.NormalizeRows(s.x)
 	}
 	return s, copies, nil
 }
@@ -188,7 +189,7 @@ func (s *set) scan(ctx context.Context, visit func(identity, lo int, of []([]flo
 		hi := min(lo+tileRows, n)
 		out := values.RowRange(0, hi-lo)
 		rows := s.x.RowRange(lo, hi)
-		if s.distance == rank.Dot {
+		if s.distance == eval.Dot {
 			matrix.Gemm(false, true, -1, rows, s.x, 0, out)
 		} else {
 			matrix.SquaredDistances(rows, s.x, out)
@@ -211,11 +212,11 @@ func (s *set) scan(ctx context.Context, visit func(identity, lo int, of []([]flo
 
 // toDistance turns a value of scan into a distance as in searches: the Euclidean distance from its square,
 // or 1 - cosine from the squared distance between rows of length 1.
-func toDistance(by rank.Distance, v float64) float64 {
+func toDistance(by eval.Distance, v float64) float64 {
 	switch by {
-	case rank.Euclidean:
+	case eval.Euclidean:
 		return math.Sqrt(v)
-	case rank.Cosine:
+	case eval.Cosine:
 		return v / 2
 	}
 	return v

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -23,7 +23,7 @@ const maxSpreadItems = 1000
 // The others are left out. Copies of an item count once. Items with an empty label are ignored. It
 // returns an error if the coverage is out of range or if labels or rows do not fit, and ctx.Err(),
 // wrapped.
-func NewSpread(ctx context.Context, x *matrix.Dense, labels []string, by rank.Distance, coverage float64) (Spread,
+func NewSpread(ctx context.Context, x *matrix.Dense, labels []string, by eval.Distance, coverage float64) (Spread,
 	error) {
 	if !(coverage > 0 && coverage < 1) {
 		return nil, fmt.Errorf("the coverage is %v: must be above 0 and below 1", coverage)
@@ -67,14 +67,14 @@ func distinctRows(x *matrix.Dense, rows []int) []int {
 }
 
 // classSpread measures one class.
-func classSpread(ctx context.Context, x *matrix.Dense, rows []int, by rank.Distance) ([]float64, error) {
+func classSpread(ctx context.Context, x *matrix.Dense, rows []int, by eval.Distance) ([]float64, error) {
 	class := copyRows(x, rows)
 	n := min(len(rows), maxSpreadItems)
 	at := make([]int, n) // spread evenly, because neighbouring rows may be from one occasion
 	for k := range at {
 		at[k] = k * len(rows) / n
 	}
-	found, err := rank.Nearest(ctx, copyRows(class, at), class, 2, rank.RankOptions{Distance: by})
+	found, err := eval.Nearest(ctx, copyRows(class, at), class, 2, eval.RankOptions{Distance: by})
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -50,7 +50,7 @@ func isWide(class int) int {
 // compareSpread compares the spread of a class with a loop over its items.
 func compareSpread(t *testing.T, got []float64, class *matrix.Dense) {
 	t.Helper()
-	between := rank.DistanceFunc(class, class, rank.Euclidean)
+	between := eval.DistanceFunc(class, class, eval.Euclidean)
 	var want []float64
 	for i := range class.Rows {
 		least := math.Inf(1)
@@ -80,7 +80,7 @@ func TestSpreadCovers(t *testing.T) {
 	}
 	gx, labels, _ := drawUnevenClasses(rng, 100, 100+classes, each)
 	g := NewGallery(labels)
-	spread, err := NewSpread(t.Context(), gx, labels, rank.Euclidean, coverage)
+	spread, err := NewSpread(t.Context(), gx, labels, eval.Euclidean, coverage)
 	if err != nil || len(spread) != classes {
 		t.Fatalf("%d classes: %v", len(spread), err)
 	}
@@ -89,7 +89,7 @@ func TestSpreadCovers(t *testing.T) {
 		t.Errorf("0.8 of 19 items is %v, the 16th of %v", v, spread["103"])
 	}
 	px, truth, numbers := drawUnevenClasses(rand.New(rand.NewPCG(3, 4)), 100, 100+classes, probes)
-	to := rank.DistanceFunc(px, gx, rank.Euclidean)
+	to := eval.DistanceFunc(px, gx, eval.Euclidean)
 	covered := func(g Gallery) (by [2]int) {
 		d, err := c.Decider(g, IdentifyOptions{Coverage: coverage, FPIR: 0.2})
 		if err != nil {
@@ -123,7 +123,7 @@ func TestSpreadCovers(t *testing.T) {
 		for high[k] = low[k]; b.CDF(float64(high[k])) < 0.9995; high[k]++ {
 		}
 	}
-	measured, err := MeasureGallery(t.Context(), c, gx, labels, rank.Euclidean)
+	measured, err := MeasureGallery(t.Context(), c, gx, labels, eval.Euclidean)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,28 +164,28 @@ func TestSpreadRefuses(t *testing.T) {
 			labels = append(labels, "")
 		}
 	}
-	s, err := NewSpread(t.Context(), x, labels, rank.Euclidean, 0.95)
+	s, err := NewSpread(t.Context(), x, labels, eval.Euclidean, 0.95)
 	if err != nil || len(s) != 1 || len(s["enough"]) != 30 {
 		t.Errorf("%v: %v", s, err)
 	}
 	for i := range 12 { // of which 18 are left
 		copy(x.Row(i), x.Row(12))
 	}
-	if s, err = NewSpread(t.Context(), x, labels, rank.Euclidean, 0.95); err != nil || len(s) != 0 {
+	if s, err = NewSpread(t.Context(), x, labels, eval.Euclidean, 0.95); err != nil || len(s) != 0 {
 		t.Errorf("copies count: %v %v", s, err)
 	}
 	if _, ok := s.CoverageDistance("nothing", 0.5); ok {
 		t.Error("a class without items has a spread")
 	}
-	if _, err := NewSpread(t.Context(), x, labels, rank.Euclidean, 1); err == nil {
+	if _, err := NewSpread(t.Context(), x, labels, eval.Euclidean, 1); err == nil {
 		t.Error("coverage 1")
 	}
-	if _, err := NewSpread(t.Context(), x, labels[1:], rank.Euclidean, 0.9); err == nil {
+	if _, err := NewSpread(t.Context(), x, labels[1:], eval.Euclidean, 0.9); err == nil {
 		t.Error("a label is missing")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := NewSpread(ctx, x, labels, rank.Euclidean, 0.9); err == nil {
+	if _, err := NewSpread(ctx, x, labels, eval.Euclidean, 0.9); err == nil {
 		t.Error("a context that is done")
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -36,7 +36,7 @@ const maxOwnLookups = 1000
 
 // lookups searches photos among items that arrive in blocks.
 type lookups struct {
-	distance      rank.Distance
+	distance      eval.Distance
 	photos        *matrix.Dense
 	excludedClass []int // class of items that a photo is not compared with, or -1
 	nearest       [][]nearItem
@@ -47,13 +47,13 @@ type nearItem struct {
 	d     float32
 }
 
-func newLookups(photos *matrix.Dense, without []int, by rank.Distance) *lookups {
+func newLookups(photos *matrix.Dense, without []int, by eval.Distance) *lookups {
 	return &lookups{by, photos, without, make([][]nearItem, photos.Rows)}
 }
 
 // add compares all photos with items of the given classes.
 func (l *lookups) add(items *matrix.Dense, class []int) {
-	if l.distance == rank.Dot {
+	if l.distance == eval.Dot {
 		return
 	}
 	d := matrix.New(l.photos.Rows, items.Rows)

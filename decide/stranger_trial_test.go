@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -45,7 +45,7 @@ func calibrateDrawn(t *testing.T, seed uint64, classes int, named bool) (*Calibr
 func TestGalleryDrift(t *testing.T) {
 	c, _ := calibrateDrawn(t, 1, 150, false)
 	in := func(x, gallery *matrix.Dense, labels []string) (share float64, drift bool) {
-		g, err := MeasureGallery(t.Context(), c, gallery, labels, rank.Euclidean)
+		g, err := MeasureGallery(t.Context(), c, gallery, labels, eval.Euclidean)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestClassesOfTheGallery(t *testing.T) {
 				rows, labels = append(rows, q), append(labels, fmt.Sprint(s.identityOf[q]))
 			}
 		}
-		g, err := MeasureGallery(t.Context(), c, copyRows(s.x, rows), labels, rank.Euclidean)
+		g, err := MeasureGallery(t.Context(), c, copyRows(s.x, rows), labels, eval.Euclidean)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,11 +119,11 @@ func TestClassesOfTheGallery(t *testing.T) {
 // TestMeans: means, counts and scatter are those of loops, also without some of the items.
 func TestMeans(t *testing.T) {
 	s := drawnGroups(5, 3, 1, 0, 0)
-	for _, by := range []rank.Distance{rank.Euclidean, rank.Cosine} {
+	for _, by := range []eval.Distance{eval.Euclidean, eval.Cosine} {
 		m := NewMeans(s.x.Cols, by)
 		x := s.x
-		if by == rank.Cosine {
-			x = rank.NormalizeRows(s.x)
+		if by == eval.Cosine {
+			x = eval.NormalizeRows(s.x)
 		}
 		for q := range s.x.Rows {
 			if err := m.Add(fmt.Sprint(s.identityOf[q]), s.x.Row(q)); err != nil {
@@ -162,7 +162,7 @@ func TestMeans(t *testing.T) {
 			}
 		}
 	}
-	m := NewMeans(2, rank.Cosine)
+	m := NewMeans(2, eval.Cosine)
 	if m.Add("a", []float32{0, 0}) == nil || m.Add("a", []float32{1}) == nil {
 		t.Error("an item without a direction, or of another length")
 	}

@@ -107,7 +107,7 @@ type SubClass struct {
 const minClassRows = 10
 
 // Find divides the classes of x (n x d, with a label for each row) into sub-classes. Distances are Euclidean
-// between the given rows. For cosine distances give rows of length 1 (rank.NormalizeRows).
+// between the given rows. For cosine distances give rows of length 1 (eval.NormalizeRows).
 //
 // Judge first judges each class. A class is divided if its P is at most Level. The number of groups is
 // chosen so that each group scatters like the set's classes without sub-classes, and Ward gives less weight

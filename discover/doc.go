@@ -14,6 +14,6 @@
 // sub-classes, of any shape and size, would have such gaps. Judge returns only that probability.
 //
 // It finds only differences that the embedding has kept. A network that pulls all samples of a class together
-// leaves nothing to find. Easy positive sampling (mine.EasyPositive) keeps unlabelled sub-classes apart.
+// leaves nothing to find. Easy positive sampling (objective.EasyPositive) keeps unlabelled sub-classes apart.
 // docs/discover.md has the measurements.
 package discover

@@ -10,9 +10,9 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -128,7 +128,7 @@ func newClassSet(ctx context.Context, x *matrix.Dense, labels []int64, opt *Opti
 	if err := opt.setDefaults(); err != nil {
 		return nil, err
 	}
-	if err := rank.CheckFinite(x, "embeddings"); err != nil {
+	if err := exact.CheckFinite(x, "embeddings"); err != nil {
 		return nil, err
 	}
 	s := &classSet{verdict: Verdict{Level: opt.Level}}

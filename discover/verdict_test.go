@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -37,7 +37,7 @@ var shapes = map[string]func(rng *rand.Rand, x *matrix.Dense){
 			stretch(x.Row(i), math.Exp(0.7*rng.NormFloat64())/math.Sqrt(float64(x.Cols)))
 			x.Row(i)[0]++
 		}
-		copy(x.Data, rank.NormalizeRows(x).Data)
+		copy(x.Data, exact.Normalized(x).Data)
 	},
 	"cube": func(rng *rand.Rand, x *matrix.Dense) {
 		for i := range x.Data {

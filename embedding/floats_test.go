@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // Labels that are floating-point numbers are an error that names the column, whatever else a file

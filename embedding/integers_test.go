@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // TestUnsignedIntegersThatFit: up to the largest int64, and not one more.

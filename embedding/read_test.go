@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/test/budgettest"
 	"github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // npy makes a file by hand: the header as NumPy writes it, then the data.

@@ -22,9 +22,9 @@ import (
 	"github.com/sbinet/npyio/npz"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/parquet"
 	"github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // formats are all there are; those but .npy hold a whole table.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // Tensors hold no text, so texts are in the metadata of a file. These keys hold the names of the items, as a JSON

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
@@ -46,7 +45,7 @@ func Check(queries, gallery [][]int64, cfg Config) error {
 			g = gallery[c]
 		}
 		if gallery != nil {
-			if err := rank.CheckSelf(cfg.SelfRows, len(labels), len(g)); err != nil {
+			if err := CheckSelf(cfg.SelfRows, len(labels), len(g)); err != nil {
 				return err
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -185,7 +184,7 @@ func TestEvaluateRefusesOddSets(t *testing.T) {
 	s := setOnLine([]int64{1, 1, 2}, 0, 1, 2)
 	recall := Config{Metrics: []Metric{{Kind: Recall, K: 1}, {Kind: NMI}}}
 	other := recall
-	other.Distance = rank.Distance(3)
+	other.Distance = Distance(3)
 	for name, f := range map[string]func() error{
 		"no embeddings": func() error {
 			_, err := Evaluate(context.Background(), Set{Labels: s.Labels}, nil, recall)
@@ -197,11 +196,11 @@ func TestEvaluateRefusesOddSets(t *testing.T) {
 		},
 		"distance": func() error { _, err := Evaluate(context.Background(), s, nil, other); return err },
 		"recall without embeddings": func() error {
-			_, err := RecallAt(context.Background(), nil, s.Labels[0], rank.Euclidean, 1)
+			_, err := RecallAt(context.Background(), nil, s.Labels[0], Euclidean, 1)
 			return err
 		},
 		"recall of other labels": func() error {
-			_, err := RecallAt(context.Background(), s.X, []int64{1}, rank.Euclidean, 1)
+			_, err := RecallAt(context.Background(), s.X, []int64{1}, Euclidean, 1)
 			return err
 		},
 		"recall by a distance": func() error {

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/test/ctxtest"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -40,11 +39,11 @@ func TestLongFunctionsStop(t *testing.T) {
 		{"bootstrap", 2 * 500, evaluate("recall@1", Config{Bootstrap: 500})},
 		{"worst", 70, evaluate("recall@1", Config{NumWorst: 20})},
 		{"nmi", 60, evaluate("nmi", Config{})},
-		{"nmi+3 by cosine", 150, evaluate("nmi+3", Config{Distance: rank.Cosine})},
+		{"nmi+3 by cosine", 150, evaluate("nmi+3", Config{Distance: Cosine})},
 		{"ami of given clusters", 20, evaluate("ami", Config{Assignments: shuffled(rng, labels)})},
 		{"all", 2*100 + 60, evaluate("recall@1,map@r,nmi,ami", Config{Bootstrap: 100, NumWorst: 3})},
 		{"RecallAt", 50, func(ctx context.Context) error {
-			_, err := RecallAt(ctx, x, labels, rank.Euclidean, 1)
+			_, err := RecallAt(ctx, x, labels, Euclidean, 1)
 			return err
 		}},
 	} {

@@ -7,14 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/compute/cluster"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/matrix"
 )
-
-// Set is a set of embeddings with labels. Labels[c][i] is the label of row i in column c.
-type Set = rank.Set
 
 // Config describes an evaluation. Fields other than Metrics have defaults.
 type Config struct {
@@ -33,7 +29,7 @@ type Config struct {
 	SelfRows []int32
 	// Distance that orders the gallery; default Euclidean. With Cosine, k-means
 	// runs on rows of length 1.
-	Distance rank.Distance
+	Distance Distance
 	// Clustering configures k-means.
 	Clustering ClusteringOptions
 	// Pairs, if set, are the pairs on which decisions are measured instead of all pairs. A and B
@@ -53,10 +49,10 @@ type Config struct {
 	PerClass bool
 	// NumWorst is the number of worst queries to list.
 	NumWorst int
-	// Memory bounds the bytes of working storage; see rank.RankOptions.
+	// Memory bounds the bytes of working storage; see RankOptions.
 	Memory int64
-	// Rank, if set, replaces rank.RankPositives, for example to rank on other machines.
-	Rank func(ctx context.Context, queries Set, gallery *Set, opt rank.RankOptions, visit func(rank.RankedQuery)) error
+	// Rank, if set, replaces RankPositives, for example to rank on other machines.
+	Rank func(ctx context.Context, queries Set, gallery *Set, opt RankOptions, visit func(RankedQuery)) error
 	// Progress, if set, is called with the stage and the share of it that is done.
 	Progress func(stage string, done float64)
 }
@@ -152,7 +148,7 @@ type Clustering struct {
 
 // Report is the result of Evaluate.
 type Report struct {
-	Distance    rank.Distance
+	Distance    Distance
 	Columns     []Column
 	Clusterings []Clustering
 	// SelfQueries counts the queries that are also items of a separate gallery.
@@ -199,7 +195,7 @@ func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Repo
 	if err := cfg.Distance.Check(); err != nil {
 		return nil, err
 	}
-	if err := rank.CheckSets(queries, gallery); err != nil {
+	if err := CheckSets(queries, gallery); err != nil {
 		return nil, err
 	}
 	var galleryLabels [][]int64
@@ -287,7 +283,7 @@ func measureRetrieval(ctx context.Context, queries Set, gallery *Set, cfg Config
 	if gallery != nil {
 		g = *gallery
 	}
-	opt := rank.RankOptions{Distance: cfg.Distance, Memory: cfg.Memory, SelfRows: cfg.SelfRows}
+	opt := RankOptions{Distance: cfg.Distance, Memory: cfg.Memory, SelfRows: cfg.SelfRows}
 	if cfg.Progress != nil {
 		opt.Progress = func(done float64) { cfg.Progress("ranking", done) }
 	}
@@ -303,11 +299,11 @@ func measureRetrieval(ctx context.Context, queries Set, gallery *Set, cfg Config
 	for c := range tables {
 		tables[c] = newQueryMeasures(metrics, queries.Labels[c], others, cfg.needsDetails())
 	}
-	positives := rank.RankPositives
+	positives := RankPositives
 	if cfg.Rank != nil {
 		positives = cfg.Rank
 	}
-	err := positives(ctx, queries, gallery, opt, func(q rank.RankedQuery) { tables[q.Column].add(q) })
+	err := positives(ctx, queries, gallery, opt, func(q RankedQuery) { tables[q.Column].add(q) })
 	if err != nil {
 		return err
 	}
@@ -423,8 +419,8 @@ func runKMeans(ctx context.Context, x *matrix.Dense, k int, cfg Config) (*cluste
 	if cfg.Progress != nil {
 		conf.Progress = func(done float64) { cfg.Progress(fmt.Sprintf("k-means, %d clusters", k), done) }
 	}
-	if cfg.Distance == rank.Cosine {
-		x = rank.NormalizeRows(x)
+	if cfg.Distance == Cosine {
+		x = NormalizeRows(x)
 	}
 	return cluster.KMeans(ctx, x, conf)
 }

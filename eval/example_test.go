@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/rank"
+
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -17,7 +17,7 @@ func embeddings() (*matrix.Dense, []int64) {
 
 func ExampleRecallAt() {
 	x, labels := embeddings()
-	recall, err := eval.RecallAt(context.Background(), x, labels, rank.Euclidean, 1, 2, 4)
+	recall, err := eval.RecallAt(context.Background(), x, labels, eval.Euclidean, 1, 2, 4)
 	if err != nil {
 		panic(err)
 	}

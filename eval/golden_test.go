@@ -10,7 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/rank"
+
 	"github.com/kindred-ml/kindred/internal/compute/cluster"
 	"github.com/kindred-ml/kindred/internal/test/refdata"
 )
@@ -67,7 +67,7 @@ func TestGoldenRetrieval(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := rank.ParseDistance(c.Config.Distance)
+			d, err := eval.ParseDistance(c.Config.Distance)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/internal/compute/groups"
 	"github.com/kindred-ml/kindred/matrix"
@@ -32,7 +31,7 @@ type classPartition struct {
 // partitionClasses deals the classes of a column into parts, by the seed. Classes of a group are in one part. The
 // classes are those of queries and gallery, because an item of a class without queries is an impostor
 // too.
-func partitionClasses(ctx context.Context, queries Set, gallery *Set, column int, distance rank.Distance,
+func partitionClasses(ctx context.Context, queries Set, gallery *Set, column int, distance Distance,
 	seed uint64) (*classPartition, error) {
 	sets := []Set{queries}
 	if gallery != nil {
@@ -47,8 +46,8 @@ func partitionClasses(ctx context.Context, queries Set, gallery *Set, column int
 	unit, err := groups.Find(ctx, len(classes), queries.X.Cols, func(add func(class int, row []float32)) {
 		for _, s := range sets {
 			rows := s.X
-			if distance == rank.Cosine {
-				rows = rank.NormalizeRows(rows)
+			if distance == Cosine {
+				rows = NormalizeRows(rows)
 			}
 			for i, y := range s.Labels[column] {
 				c, _ := slices.BinarySearch(classes, y)
@@ -100,7 +99,7 @@ func withoutPart(s Set, column int, of map[int64]int, part int) (rest Set, rows 
 // that it includes the contribution of the gallery's classes. The interval is that of Clopper and
 // Pearson for the number of independent queries with that variance, reduced by the quantile of Student's
 // t for the number of parts (Korn and Graubard 1998).
-func (t *queryMeasures) addClassIntervals(ctx context.Context, queries Set, gallery *Set, column int, opt rank.RankOptions, cfg Config,
+func (t *queryMeasures) addClassIntervals(ctx context.Context, queries Set, gallery *Set, column int, opt RankOptions, cfg Config,
 	confidence float64, values []Value) error {
 	dealt, err := partitionClasses(ctx, queries, gallery, column, opt.Distance, cfg.Seed)
 	if err != nil {
@@ -124,7 +123,7 @@ func (t *queryMeasures) addClassIntervals(ctx context.Context, queries Set, gall
 			continue
 		}
 		left := newQueryMeasures(t.metrics, rest.Labels[0], others, false)
-		if err := rank.RankPositives(ctx, rest, items, opt, left.add); err != nil {
+		if err := RankPositives(ctx, rest, items, opt, left.add); err != nil {
 			return fmt.Errorf("ranking without part %d of %d of the classes: %w", part+1, n, err)
 		}
 		if left.queries > 0 {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -160,7 +159,7 @@ func TestDegrees(t *testing.T) {
 // the lengths of rows that are compared by cosines.
 func TestGroupsAreLeftOutTogether(t *testing.T) {
 	const groups, size, items, d = 12, 4, 3, 12
-	for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {
+	for _, distance := range []Distance{Euclidean, Cosine} {
 		rng := rand.New(rand.NewPCG(58, 1))
 		s := Set{X: matrix.New(groups*size*items, d), Labels: [][]int64{nil}}
 		middle, centre := make([]float64, d), make([]float64, d)
@@ -174,7 +173,7 @@ func TestGroupsAreLeftOutTogether(t *testing.T) {
 			for range items {
 				row := s.X.Row(len(s.Labels[0]))
 				long := 1.0
-				if distance == rank.Cosine {
+				if distance == Cosine {
 					long = math.Exp(2 * rng.NormFloat64())
 				}
 				for k := range row {
@@ -214,7 +213,7 @@ func TestGroupsAreLeftOutTogether(t *testing.T) {
 func TestParts(t *testing.T) {
 	s := drawClumps(rand.New(rand.NewPCG(57, 1)), 50, 2)
 	deal := func() *classPartition {
-		p, err := partitionClasses(t.Context(), s, nil, 0, rank.Euclidean, 4)
+		p, err := partitionClasses(t.Context(), s, nil, 0, Euclidean, 4)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package eval
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -49,8 +48,8 @@ const crowdedRatio = 16
 // distance can differ from that by more than a sixteenth of it, else at 0. The first case occurs for
 // products of rows that are far from the origin but near each other, and for Euclidean distances between
 // sets that are far apart.
-func newKeyScale(q, g *matrix.Dense, d rank.Distance) keyScale {
-	if d == rank.Cosine {
+func newKeyScale(q, g *matrix.Dense, d Distance) keyScale {
+	if d == Cosine {
 		return keyScale{}
 	}
 	p, of := meanRow(q)
@@ -64,7 +63,7 @@ func newKeyScale(q, g *matrix.Dense, d rank.Distance) keyScale {
 		pp, rr, pr, square = pp+float64(v*v), rr+float64(w*w), pr+float64(v*w), square+float64((v-w)*(v-w))
 	}
 	far, most := math.Sqrt(square), of+to
-	if d == rank.Dot {
+	if d == Dot {
 		far, most = -pr, math.Sqrt(pp)*to+of*math.Sqrt(rr)+of*to
 	}
 	if math.Abs(far) > crowdedRatio*most {

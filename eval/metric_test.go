@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -314,7 +313,7 @@ func TestMeasuresAreInvariant(t *testing.T) {
 			t.Errorf("%s is %g", v.Metric, v.Value)
 		}
 	}
-	cosine := func(c *Config) { c.Distance = rank.Cosine }
+	cosine := func(c *Config) { c.Distance = Cosine }
 	want, got = evaluate(t, s, nil, metrics, cosine), evaluate(t, stretched, nil, metrics, cosine)
 	for i, v := range want.Columns[0].Values {
 		requireNear(t, "stretched "+v.Metric.String(), got.Columns[0].Values[i].Value, v.Value)
@@ -328,7 +327,7 @@ func TestBootstrapIntervals(t *testing.T) {
 	for i := range n {
 		t1.labels[i] = int64(i / 10)
 		ranks := []int32{int32(1 + (i/10)%2)}
-		t1.add(rank.RankedQuery{Index: i, Positives: 9, Ranks: ranks})
+		t1.add(RankedQuery{Index: i, Positives: 9, Ranks: ranks})
 	}
 	v := []Value{{}}
 	t1.addQueryIntervals(context.Background(), Config{Bootstrap: 2000, Seed: 3}, 0.95, v)
@@ -472,7 +471,7 @@ func TestEvaluateRejects(t *testing.T) {
 
 func TestRecallAtAgreesWithEvaluate(t *testing.T) {
 	s := setOnLine([]int64{1, 2, 1, 2, 7}, 5, 5, 9, 0, 1)
-	got, err := RecallAt(context.Background(), s.X, s.Labels[0], rank.Euclidean, 1, 2, 3)
+	got, err := RecallAt(context.Background(), s.X, s.Labels[0], Euclidean, 1, 2, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -483,10 +482,10 @@ func TestRecallAtAgreesWithEvaluate(t *testing.T) {
 	if got[0] != 0.25 { // of the four that have another of their label
 		t.Errorf("recall@1 is %v", got[0])
 	}
-	if _, err := RecallAt(context.Background(), s.X, s.Labels[0], rank.Euclidean, 0); err == nil {
+	if _, err := RecallAt(context.Background(), s.X, s.Labels[0], Euclidean, 0); err == nil {
 		t.Error("recall@0: no error")
 	}
-	_, err = RecallAt(context.Background(), s.X, []int64{1, 2, 3, 4, 5}, rank.Euclidean, 1)
+	_, err = RecallAt(context.Background(), s.X, []int64{1, 2, 3, 4, 5}, Euclidean, 1)
 	if err == nil || !strings.Contains(err.Error(), "no two rows have the same label") {
 		t.Errorf("classes of one: %v", err)
 	}

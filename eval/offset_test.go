@@ -7,12 +7,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/kindred-ml/kindred/eval/rank"
 )
 
 // exactDistance is a distance of two rows in 400 bits.
-func exactDistance(x, y []float32, d rank.Distance) *big.Float {
+func exactDistance(x, y []float32, d Distance) *big.Float {
 	var xx, yy, xy = bigFloat(0), bigFloat(0), bigFloat(0)
 	for k, v := range x {
 		a, b := bigFloat(float64(v)), bigFloat(float64(y[k]))
@@ -21,9 +19,9 @@ func exactDistance(x, y []float32, d rank.Distance) *big.Float {
 		xy.Add(xy, bigFloat(0).Mul(a, b))
 	}
 	switch d {
-	case rank.Dot:
+	case Dot:
 		return xy.Neg(xy)
-	case rank.Cosine:
+	case Cosine:
 		return bigFloat(0).Sub(bigFloat(1), xy.Quo(xy, bigFloat(0).Sqrt(xx.Mul(xx, yy))))
 	}
 	square := bigFloat(0).Add(xx, yy)
@@ -33,7 +31,7 @@ func exactDistance(x, y []float32, d rank.Distance) *big.Float {
 func bigFloat(v float64) *big.Float { return new(big.Float).SetPrec(400).SetFloat64(v) }
 
 // exactDPrime is d' of all pairs with every sum in 400 bits.
-func exactDPrime(s Set, d rank.Distance) float64 {
+func exactDPrime(s Set, d Distance) float64 {
 	var n [2]float64
 	sum, squares := [2]*big.Float{bigFloat(0), bigFloat(0)}, [2]*big.Float{bigFloat(0), bigFloat(0)}
 	for i := range s.X.Rows {
@@ -72,7 +70,7 @@ func offsetSet(by float32) Set {
 func TestDPrimeFarFromTheOrigin(t *testing.T) {
 	for _, by := range []float32{0, 100, 1e6} {
 		s := offsetSet(by)
-		for _, d := range []rank.Distance{rank.Euclidean, rank.Cosine, rank.Dot} {
+		for _, d := range []Distance{Euclidean, Cosine, Dot} {
 			opt := CompareOptions{Distance: d}
 			c, err := ComparePairs(context.Background(), s, nil, opt)
 			if err != nil {
@@ -99,11 +97,11 @@ func TestDPrimeFarFromTheOrigin(t *testing.T) {
 // that are all nearly the same too.
 func TestThresholdsFarFromTheOrigin(t *testing.T) {
 	s := offsetSet(1e6)
-	c, err := ComparePairs(context.Background(), s, nil, CompareOptions{Distance: rank.Dot})
+	c, err := ComparePairs(context.Background(), s, nil, CompareOptions{Distance: Dot})
 	if err != nil {
 		t.Fatal(err)
 	}
-	genuine, impostor := distances(s, nil, rank.Dot)
+	genuine, impostor := distances(s, nil, Dot)
 	within := func(of []float64, threshold float64) (n int64) {
 		for _, d := range of {
 			if d <= threshold {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/matrix"
@@ -53,7 +52,7 @@ var (
 
 // Identify searches every probe in a gallery. A nil gallery means that each probe is searched among the
 // others; then a probe without a mate is the only one of its class. The nearest item is that of
-// rank.Nearest, with the lowest index for ties.
+// Nearest, with the lowest index for ties.
 //
 // It returns the errors of ComparePairs, but ErrNoUnmated and ErrNoMated in place of ErrNoGenuine and
 // ErrNoImpostor.
@@ -108,7 +107,7 @@ func (p *pairProduct) lookUp(ctx context.Context, probes Set, gallery *Set, opt 
 	} else if probes.X.Rows == 1 {
 		return nil, ErrNoMated
 	}
-	nb, err := rank.Nearest(ctx, probes.X, x, 1, rank.RankOptions{Distance: opt.Distance, SelfRows: opt.SelfRows,
+	nb, err := Nearest(ctx, probes.X, x, 1, RankOptions{Distance: opt.Distance, SelfRows: opt.SelfRows,
 		Progress: opt.Progress})
 	if err != nil {
 		return nil, err

@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/kindred-ml/kindred/eval/rank"
 )
 
 // probeByLoop is what a probe finds by a loop in float64.
@@ -18,7 +16,7 @@ type probeByLoop struct {
 	mated, right  bool
 }
 
-func lookUpByLoop(q Set, gallery *Set, d rank.Distance) (out []probeByLoop) {
+func lookUpByLoop(q Set, gallery *Set, d Distance) (out []probeByLoop) {
 	g := q
 	if gallery != nil {
 		g = *gallery
@@ -47,9 +45,9 @@ func TestIdentifyIsThePlainLoop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	for _, c := range []struct {
 		ties, gallery bool
-		d             rank.Distance
-	}{{false, true, rank.Euclidean}, {true, true, rank.Euclidean}, {false, false, rank.Euclidean},
-		{false, true, rank.Cosine}, {true, true, rank.Dot}} {
+		d             Distance
+	}{{false, true, Euclidean}, {true, true, Euclidean}, {false, false, Euclidean},
+		{false, true, Cosine}, {true, true, Dot}} {
 		q := randomSet(rng, 200, 6, 12, c.ties)
 		var g *Set
 		if c.gallery {

@@ -8,14 +8,13 @@ import (
 	"sort"
 	"sync"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
 // CompareOptions are the options of comparisons. The zero value compares by Euclidean distance and uses
 // the first column of labels.
 type CompareOptions struct {
-	Distance rank.Distance
+	Distance Distance
 	// Column is the column of labels that defines the classes.
 	Column int
 	// SelfRows has the row of a separate gallery that each query itself is, or -1: such a pair is not compared.
@@ -104,7 +103,7 @@ func newPairProduct(queries Set, gallery *Set, opt CompareOptions) (*pairProduct
 	if err := opt.Distance.Check(); err != nil {
 		return nil, err
 	}
-	if err := rank.CheckSets(queries, gallery); err != nil {
+	if err := CheckSets(queries, gallery); err != nil {
 		return nil, err
 	}
 	if opt.Column < 0 || opt.Column >= len(queries.Labels) {
@@ -113,11 +112,11 @@ func newPairProduct(queries Set, gallery *Set, opt CompareOptions) (*pairProduct
 	g, same := queries, gallery == nil
 	if !same {
 		g = *gallery
-		if err := rank.CheckSelf(opt.SelfRows, queries.X.Rows, g.X.Rows); err != nil {
+		if err := CheckSelf(opt.SelfRows, queries.X.Rows, g.X.Rows); err != nil {
 			return nil, err
 		}
 	}
-	p := &pairProduct{keyScale: newKeyScale(queries.X, g.X, opt.Distance), distance: rank.DistanceFunc(queries.X, g.X, opt.Distance),
+	p := &pairProduct{keyScale: newKeyScale(queries.X, g.X, opt.Distance), distance: DistanceFunc(queries.X, g.X, opt.Distance),
 		labels: queries.Labels[opt.Column], galleryLabels: g.Labels[opt.Column], isSymmetric: same}
 	p.rows = sortByLabel(p.labels)
 	p.cols = p.rows

@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
-
-	"github.com/kindred-ml/kindred/eval/rank"
 )
 
 // BenchmarkCompare counts all pairs of rows of 128 coordinates, 20 of a class:
@@ -18,7 +16,7 @@ func BenchmarkCompare(b *testing.B) {
 		n = 60000
 	}
 	s := randomSet(rand.New(rand.NewPCG(1, 1)), n, 128, n/20, false)
-	s.X = rank.NormalizeRows(s.X)
+	s.X = NormalizeRows(s.X)
 	b.Run(fmt.Sprintf("%dx128", n), func(b *testing.B) {
 		for b.Loop() {
 			if _, err := ComparePairs(context.Background(), s, nil, CompareOptions{}); err != nil {

@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -41,7 +41,7 @@ func CompareList(ctx context.Context, x *matrix.Dense, pairs []Pair, opt Compare
 	if x == nil || x.Rows == 0 {
 		return nil, errors.New("no embeddings")
 	}
-	if err := rank.CheckFinite(x, "query"); err != nil {
+	if err := exact.CheckFinite(x, "query"); err != nil {
 		return nil, err
 	}
 	l := &PairList{Counts: &Counts{keyScale: newKeyScale(x, x, opt.Distance)}, pairs: pairs, keys: make([]key, len(pairs)),
@@ -52,7 +52,7 @@ func CompareList(ctx context.Context, x *matrix.Dense, pairs []Pair, opt Compare
 		}
 		l.folds = max(l.folds, p.Fold+1)
 	}
-	distance, distances := rank.DistanceFunc(x, x, opt.Distance), make([]float64, len(pairs))
+	distance, distances := DistanceFunc(x, x, opt.Distance), make([]float64, len(pairs))
 	err := par.ForContext(ctx, len(pairs), 256, func(lo, hi int) {
 		for n := lo; n < hi; n++ {
 			d := distance(pairs[n].A, pairs[n].B)

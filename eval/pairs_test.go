@@ -9,7 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -31,7 +30,7 @@ func randomSet(rng *rand.Rand, n, d, classes int, ties bool) Set {
 }
 
 // distances lists those of all pairs by a plain loop in float64.
-func distances(q Set, gallery *Set, d rank.Distance) (genuine, impostor []float64) {
+func distances(q Set, gallery *Set, d Distance) (genuine, impostor []float64) {
 	g := q
 	if gallery != nil {
 		g = *gallery
@@ -52,19 +51,19 @@ func distances(q Set, gallery *Set, d rank.Distance) (genuine, impostor []float6
 	return genuine, impostor
 }
 
-func plainDistance(x, y []float32, d rank.Distance) float64 {
+func plainDistance(x, y []float32, d Distance) float64 {
 	var xx, yy, xy, square float64
 	for k := range x {
 		a, b := float64(x[k]), float64(y[k])
 		xx, yy, xy, square = xx+a*a, yy+b*b, xy+a*b, square+(a-b)*(a-b)
 	}
 	switch d {
-	case rank.Cosine:
+	case Cosine:
 		if xx == 0 || yy == 0 {
 			return 1
 		}
 		return 1 - xy/math.Sqrt(xx)/math.Sqrt(yy)
-	case rank.Dot:
+	case Dot:
 		return -xy
 	}
 	return math.Sqrt(square)
@@ -87,11 +86,11 @@ func TestCompareIsThePlainLoop(t *testing.T) {
 		name    string
 		ties    bool
 		gallery bool
-		d       rank.Distance
+		d       Distance
 	}{
-		{"euclidean", false, false, rank.Euclidean}, {"ties", true, false, rank.Euclidean},
-		{"gallery", false, true, rank.Euclidean}, {"cosine", false, false, rank.Cosine},
-		{"dot", false, true, rank.Dot}, {"dot ties", true, false, rank.Dot},
+		{"euclidean", false, false, Euclidean}, {"ties", true, false, Euclidean},
+		{"gallery", false, true, Euclidean}, {"cosine", false, false, Cosine},
+		{"dot", false, true, Dot}, {"dot ties", true, false, Dot},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			q := randomSet(rng, 400, 5, 9, c.ties)
@@ -162,7 +161,7 @@ func TestScoresAreTheirDefinitions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		genuine, impostor := distances(q, nil, rank.Euclidean)
+		genuine, impostor := distances(q, nil, Euclidean)
 		var u float64
 		for _, g := range genuine {
 			for _, i := range impostor {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -25,7 +24,7 @@ func parallelSet(classes, each int) Set {
 // Copies in other classes have distance 0, so that no threshold above 0 accepts fewer.
 func TestCopiesAcrossClassesByCosine(t *testing.T) {
 	s := parallelSet(6, 4)
-	c, err := ComparePairs(context.Background(), s, nil, CompareOptions{Distance: rank.Cosine})
+	c, err := ComparePairs(context.Background(), s, nil, CompareOptions{Distance: Cosine})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +36,7 @@ func TestCopiesAcrossClassesByCosine(t *testing.T) {
 		t.Errorf("at FMR 0.003 FNMR is %v and FMR %v, want 1 and 0", r.FNMR, r.FMR)
 	}
 	probes := Set{X: s.X, Labels: [][]int64{append([]int64{-1, -1}, s.Labels[0][2:]...)}}
-	o, err := Identify(context.Background(), probes, &s, CompareOptions{Distance: rank.Cosine})
+	o, err := Identify(context.Background(), probes, &s, CompareOptions{Distance: Cosine})
 	if err != nil {
 		t.Fatal(err)
 	}

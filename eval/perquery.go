@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -66,7 +65,7 @@ func newQueryMeasures(metrics []Metric, labels []int64, others int, details bool
 	return t
 }
 
-func (t *queryMeasures) add(q rank.RankedQuery) {
+func (t *queryMeasures) add(q RankedQuery) {
 	if q.Positives == 0 {
 		t.excluded++
 		return
@@ -170,7 +169,7 @@ func (t *queryMeasures) worstQueries(ctx context.Context, x *matrix.Dense, galle
 	}
 	// One more than needed, which may be the query.
 	k := min(maxWorstNeighbours+1, exact.Self{Item: self}.MinOthers(g.Rows))
-	nb, err := rank.Nearest(ctx, rows, g, k, rank.RankOptions{Distance: cfg.Distance, Memory: cfg.Memory, SelfRows: self})
+	nb, err := Nearest(ctx, rows, g, k, RankOptions{Distance: cfg.Distance, Memory: cfg.Memory, SelfRows: self})
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -14,9 +13,9 @@ import (
 //	Recall@k = #{queries with a row of their label among their k nearest} / queries
 //
 // Queries without another row of their label are left out. It is an error if all queries are left out,
-// if a k is below 1, or if rank.RankPositives returns an error. RecallAt is a short form of Evaluate, which
+// if a k is below 1, or if RankPositives returns an error. RecallAt is a short form of Evaluate, which
 // also returns the number of queries.
-func RecallAt(ctx context.Context, x *matrix.Dense, labels []int64, d rank.Distance, ks ...int) ([]float64, error) {
+func RecallAt(ctx context.Context, x *matrix.Dense, labels []int64, d Distance, ks ...int) ([]float64, error) {
 	depth := 1
 	for _, k := range ks {
 		if k < 1 {
@@ -25,8 +24,8 @@ func RecallAt(ctx context.Context, x *matrix.Dense, labels []int64, d rank.Dista
 		depth = max(depth, k)
 	}
 	hits, queries := make([]int, len(ks)), 0
-	err := rank.RankPositives(ctx, rank.Set{X: x, Labels: [][]int64{labels}}, nil,
-		rank.RankOptions{Distance: d, FirstOnly: true, Depth: depth}, func(q rank.RankedQuery) {
+	err := RankPositives(ctx, Set{X: x, Labels: [][]int64{labels}}, nil,
+		RankOptions{Distance: d, FirstOnly: true, Depth: depth}, func(q RankedQuery) {
 			if q.Positives == 0 {
 				return
 			}

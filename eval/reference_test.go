@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/rank"
+
 	"github.com/kindred-ml/kindred/internal/test/refdata"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -28,7 +28,7 @@ func TestReferenceRetrieval(t *testing.T) {
 		t.Run(c.Distance+" "+c.Name, func(t *testing.T) {
 			var cfg eval.Config
 			var err error
-			if cfg.Distance, err = rank.ParseDistance(c.Distance); err != nil {
+			if cfg.Distance, err = eval.ParseDistance(c.Distance); err != nil {
 				t.Fatal(err)
 			}
 			for name := range c.Metrics {

@@ -3,8 +3,6 @@ package eval
 import (
 	"errors"
 	"fmt"
-
-	"github.com/kindred-ml/kindred/eval/rank"
 )
 
 // checkSelf checks Config.SelfRows against the sets.
@@ -15,7 +13,7 @@ func (c *Config) checkSelf(queries int, gallery *Set) error {
 	case gallery == nil:
 		return errors.New("without a separate gallery each query is left out by its index: leave out Self")
 	}
-	return rank.CheckSelf(c.SelfRows, queries, gallery.X.Rows)
+	return CheckSelf(c.SelfRows, queries, gallery.X.Rows)
 }
 
 // noteSelfQueries says how many queries are items of the gallery.

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/kindred-ml/kindred/eval/rank"
 )
 
 // Queries that are all items of the gallery have the scores of the gallery searched among itself, for every metric,
@@ -25,7 +23,7 @@ func TestSelfIsLeftOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range []rank.Distance{rank.Euclidean, rank.Cosine, rank.Dot} {
+		for _, d := range []Distance{Euclidean, Cosine, Dot} {
 			cfg := Config{Metrics: metrics, Distance: d, PerClass: true, NumWorst: 5}
 			if !ties {
 				cfg.Bootstrap = 20

@@ -14,7 +14,7 @@ import (
 	"sync"
 	counter "sync/atomic"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/store"
@@ -24,8 +24,8 @@ import (
 type Config struct {
 	// Dim is the length of the vectors, 1 to 65536.
 	Dim int
-	// Distance orders the neighbours; the default is rank.Euclidean.
-	Distance rank.Distance
+	// Distance orders the neighbours; the default is eval.Euclidean.
+	Distance eval.Distance
 	// Network is the network that made the vectors, if known. Its files belong into
 	// NetworkDir.
 	Network Network
@@ -222,7 +222,7 @@ type Info struct {
 	Version  int            `json:"version"`
 	Items    int            `json:"items"`
 	Dim      int            `json:"dim"`
-	Distance rank.Distance  `json:"distance"`
+	Distance eval.Distance  `json:"distance"`
 	Network  Network        `json:"network"`
 	Columns  []store.Column `json:"columns"`
 	// Generation grows with every change of the set of files in the folder.

@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/compute/cluster"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
@@ -59,8 +59,8 @@ func buildLists(ctx context.Context, v *view, rows *viewSource, opt CompactOptio
 	if err != nil {
 		return nil, nil, err
 	}
-	if v.m.Distance == rank.Cosine {
-		x = rank.NormalizeRows(x)
+	if v.m.Distance == eval.Cosine {
+		x = eval.NormalizeRows(x)
 	}
 	km, err := cluster.KMeans(ctx, x, cluster.Config{K: opt.NumLists, Iterations: kmeansRounds, Init: cluster.Random,
 		Seed: opt.Seed, Progress: func(done float64) { opt.Progress("lists", done) }})
@@ -99,10 +99,10 @@ func (c *listBuilder) sortRows(ctx context.Context) (*listLayout, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.v.m.Distance == rank.Cosine {
-			x = rank.NormalizeRows(x)
+		if c.v.m.Distance == eval.Cosine {
+			x = eval.NormalizeRows(x)
 		}
-		near, err := rank.Nearest(ctx, x, c.centers, 1, rank.RankOptions{})
+		near, err := eval.Nearest(ctx, x, c.centers, 1, eval.RankOptions{})
 		if err != nil {
 			return nil, err
 		}
@@ -265,7 +265,7 @@ func (c *listBuilder) countReached(l *listLayout, queries []*pendingQuery, place
 }
 
 // nearestLists orders lists by the distance of their centers.
-func nearestLists(distance rank.Distance, x []float32, centers []float32) []int {
+func nearestLists(distance eval.Distance, x []float32, centers []float32) []int {
 	d := len(x)
 	score, order := make([]float64, len(centers)/d), make([]int, len(centers)/d)
 	for k := range order {

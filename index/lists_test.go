@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -49,9 +49,9 @@ func recallOf(t *testing.T, x *Index, queries [][]float32) float64 {
 // recall for items that had been moved.
 func TestListsStateBothRecalls(t *testing.T) {
 	for _, c := range []struct {
-		rank.Distance
+		eval.Distance
 		dim int
-	}{{rank.Euclidean, 16}, {rank.Cosine, 16}, {rank.Euclidean, 64}} {
+	}{{eval.Euclidean, 16}, {eval.Cosine, 16}, {eval.Euclidean, 64}} {
 		x := create(t, Config{Dim: c.dim, Distance: c.Distance})
 		add(t, x, clusteredItems(9000, c.dim, 5), AddOptions{})
 		if err := x.Compact(t.Context(), CompactOptions{NumLists: 60, Recall: 0.9}); err != nil {
@@ -107,11 +107,11 @@ func TestListsOfFew(t *testing.T) {
 func TestNearestLists(t *testing.T) {
 	centers := []float32{0, 0, 3, 0, -1, 0, 3, 0}
 	for _, c := range []struct {
-		distance rank.Distance
+		distance eval.Distance
 		x        []float32
 		want     []int
-	}{{rank.Euclidean, []float32{2, 0}, []int{1, 3, 0, 2}}, {rank.Dot, []float32{-2, 0}, []int{2, 0, 1, 3}},
-		{rank.Cosine, []float32{1, 1}, []int{1, 3, 0, 2}}} {
+	}{{eval.Euclidean, []float32{2, 0}, []int{1, 3, 0, 2}}, {eval.Dot, []float32{-2, 0}, []int{2, 0, 1, 3}},
+		{eval.Cosine, []float32{1, 1}, []int{1, 3, 0, 2}}} {
 		if got := nearestLists(c.distance, c.x, centers); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v, want %v", c.distance, got, c.want)
 		}

@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
@@ -47,7 +47,7 @@ type manifest struct {
 	Index      string         `json:"index"` // random, to recognise files of another index
 	Generation uint64         `json:"generation"`
 	Dim        int            `json:"dim"`
-	Distance   rank.Distance  `json:"distance"`
+	Distance   eval.Distance  `json:"distance"`
 	Network    Network        `json:"network"`
 	Columns    []store.Column `json:"columns"`
 	Segments   []segmentRef   `json:"segments"`

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/compute/cosine"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
@@ -42,7 +42,7 @@ func createFiles(t testing.TB, cfg Config, files atomic.Files) *Index {
 type model map[string]store.Item
 
 // search is what an index finds by a filter that is evaluated item by item; nil: none.
-func (m model) search(d rank.Distance, q Query, passes func(store.Item) bool) []string {
+func (m model) search(d eval.Distance, q Query, passes func(store.Item) bool) []string {
 	type hit struct {
 		id    string
 		score float64
@@ -53,7 +53,7 @@ func (m model) search(d rank.Distance, q Query, passes func(store.Item) bool) []
 			continue
 		}
 		h := hit{id, nearest.Score(exact.Distance(d), q.Vector, e.Vector)}
-		if d == rank.Cosine {
+		if d == eval.Cosine {
 			h.score = cosine.Similarity(q.Vector, e.Vector)
 		}
 		hits = append(hits, h)
@@ -150,7 +150,7 @@ func TestIndexIsAMap(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 8))
-			x := createSmall(t, Config{Dim: 1 + rng.IntN(20), Distance: rank.Distance(seed % 3)})
+			x := createSmall(t, Config{Dim: 1 + rng.IntN(20), Distance: eval.Distance(seed % 3)})
 			m := model{}
 			steps := 40
 			if testing.Short() {
@@ -290,7 +290,7 @@ func changeBoth(t *testing.T, x *Index, m model, rng *rand.Rand) {
 
 // Lists give the recall that was asked for, on rows that have lists, and say so.
 func TestLists(t *testing.T) {
-	for _, d := range []rank.Distance{rank.Euclidean, rank.Cosine} {
+	for _, d := range []eval.Distance{eval.Euclidean, eval.Cosine} {
 		x := create(t, Config{Dim: 8, Distance: d})
 		e := entries(9000, 8, 5)
 		rng := rand.New(rand.NewPCG(7, 7))

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -21,7 +21,7 @@ func newTestIndex(t *testing.T, dir, network string, dim, n int) *Index {
 	t.Helper()
 	cfg := Config{Dim: dim, Network: Network{Network: embedding.Network{Name: network, Fingerprint: network}}}
 	if dim != 8 {
-		cfg.Distance = rank.Cosine
+		cfg.Distance = eval.Cosine
 	}
 	x, err := (&Index{dir: dir, sizes: tinyLimits()}).create(cfg)
 	if err == nil {
@@ -106,7 +106,7 @@ func TestReplaceContents(t *testing.T) {
 	}
 	checkContents(t, again, "new", 5, 58)
 	in := again.Info()
-	if in.Lists == nil || in.Distance != rank.Cosine || !slices.ContainsFunc(in.Columns, func(c store.Column) bool {
+	if in.Lists == nil || in.Distance != eval.Cosine || !slices.ContainsFunc(in.Columns, func(c store.Column) bool {
 		return c.Name == "only here"
 	}) {
 		t.Errorf("%+v", in)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/mappedfile"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/internal/compute/exact/nearest"
@@ -229,7 +229,7 @@ func (v *view) makeResult(p *pendingQuery) {
 			e.Vector = nil
 		}
 		value := f.score
-		if v.m.Distance == rank.Euclidean { // the squared distance is what Distance.FromValue takes
+		if v.m.Distance == eval.Euclidean { // the squared distance is what Distance.FromValue takes
 			value = -value
 		}
 		p.result.Hits = append(p.result.Hits, store.Hit{Item: e, Distance: v.m.Distance.FromValue(value)})

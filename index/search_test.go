@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/store"
 )
 
 // A query that is parallel to all items finds them in the order of their ids, at distance 0.
 func TestParallelItems(t *testing.T) {
-	x := create(t, Config{Dim: 3, Distance: rank.Cosine})
+	x := create(t, Config{Dim: 3, Distance: eval.Cosine})
 	base := []float32{1, -3.125, -1.125}
 	times := func(f float32) []float32 { return []float32{f * base[0], f * base[1], f * base[2]} }
 	var items []store.Item

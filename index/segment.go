@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	files "github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/mappedfile"
 	"github.com/kindred-ml/kindred/internal/compute/exact/nearest"
@@ -69,7 +69,7 @@ const (
 type contents struct {
 	Rows     int            `json:"rows"`
 	Dim      int            `json:"dim"`
-	Distance rank.Distance  `json:"distance"`
+	Distance eval.Distance  `json:"distance"`
 	Columns  []store.Column `json:"columns"`
 	Sections []section      `json:"sections"`
 }
@@ -137,7 +137,7 @@ func readMapped(path string, f func()) error {
 
 // openSegment opens and checks a segment of rows of dimension d. It compares the checksums
 // that the guard does not compare later.
-func openSegment(path string, d int, distance rank.Distance) (*segment, error) {
+func openSegment(path string, d int, distance eval.Distance) (*segment, error) {
 	f, err := openMapped(path)
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func openMapped(path string) (*mappedfile.File, error) {
 }
 
 // readSegment is openSegment for an open file, which it closes after an error.
-func readSegment(path string, f *mappedfile.File, d int, distance rank.Distance) (*segment, error) {
+func readSegment(path string, f *mappedfile.File, d int, distance eval.Distance) (*segment, error) {
 	s, bad, err := readDamagedSegment(path, f, d, distance)
 	if err == nil && len(bad) > 0 {
 		s.file.Close()
@@ -169,7 +169,7 @@ func readSegment(path string, f *mappedfile.File, d int, distance rank.Distance)
 // readDamagedSegment is readSegment for a segment that may be damaged. bad names the damaged sections
 // that can be computed from others: without them the segment cannot be searched, but it
 // can be written again.
-func readDamagedSegment(path string, f *mappedfile.File, d int, distance rank.Distance) (s *segment, bad []string, err error) {
+func readDamagedSegment(path string, f *mappedfile.File, d int, distance eval.Distance) (s *segment, bad []string, err error) {
 	s = &segment{path: path, file: f, d: d}
 	var reason error
 	if err := readMapped(path, func() { bad, reason = s.open(distance) }); err != nil || reason != nil {
@@ -182,7 +182,7 @@ func readDamagedSegment(path string, f *mappedfile.File, d int, distance rank.Di
 	return s, bad, nil
 }
 
-func (s *segment) open(distance rank.Distance) (bad []string, err error) {
+func (s *segment) open(distance eval.Distance) (bad []string, err error) {
 	if err := s.readTable(); err != nil {
 		return nil, err
 	}

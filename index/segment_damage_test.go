@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/compute/exact/nearest"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
 // oneSegment is an index of one segment of a few blocks, closed, with the path of it.
-func oneSegment(t *testing.T, dim int, distance rank.Distance, lists int) (x *Index, path string) {
+func oneSegment(t *testing.T, dim int, distance eval.Distance, lists int) (x *Index, path string) {
 	t.Helper()
 	x = create(t, Config{Dim: dim, Distance: distance})
 	add(t, x, entries(3*nearest.Block+100, dim, 5), AddOptions{})
@@ -68,8 +68,8 @@ func TestDamagedBlocksDecideNothing(t *testing.T) {
 	for _, l := range []simd.Level{simd.Generic, simd.AVX512} {
 		for _, c := range []struct {
 			dim, lists int
-			distance   rank.Distance
-		}{{64, 0, rank.Euclidean}, {8, 0, rank.Cosine}, {64, 6, rank.Dot}, {8, 6, rank.Euclidean}} {
+			distance   eval.Distance
+		}{{64, 0, eval.Euclidean}, {8, 0, eval.Cosine}, {64, 6, eval.Dot}, {8, 6, eval.Euclidean}} {
 			t.Run(fmt.Sprintf("%v, %d, %v, %d lists", l, c.dim, c.distance, c.lists), func(t *testing.T) {
 				defer simd.Force(l)()
 				testDamagedBlocks(t, c.dim, c.distance, c.lists)
@@ -78,7 +78,7 @@ func TestDamagedBlocksDecideNothing(t *testing.T) {
 	}
 }
 
-func testDamagedBlocks(t *testing.T, dim int, distance rank.Distance, lists int) {
+func testDamagedBlocks(t *testing.T, dim int, distance eval.Distance, lists int) {
 	x, path := oneSegment(t, dim, distance, lists)
 	x, err := Open(x.dir, Options{ReadOnly: true})
 	if err != nil {
@@ -138,7 +138,7 @@ func testDamagedBlocks(t *testing.T, dim int, distance rank.Distance, lists int)
 
 // A damaged vector is not given away, nor written anew as if it were sound.
 func TestDamagedVectorsAreNotPassedOn(t *testing.T) {
-	x, path := oneSegment(t, 8, rank.Euclidean, 0)
+	x, path := oneSegment(t, 8, eval.Euclidean, 0)
 	good := readFile(t, path)
 	y, err := Open(x.dir, Options{})
 	if err != nil {

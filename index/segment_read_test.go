@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 )
 
 // Numbers in a segment that somebody made point at texts and rows that there are, to the last
@@ -122,7 +122,7 @@ func TestSectionLengths(t *testing.T) {
 			if err := os.WriteFile(path, shortenSection(t, whole, name), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			s, bad, err := readDamagedSegment(path, mappedFile(t, path), dim, rank.Euclidean)
+			s, bad, err := readDamagedSegment(path, mappedFile(t, path), dim, eval.Euclidean)
 			said := fmt.Sprint(err, bad)
 			if !strings.Contains(said, fmt.Sprintf("section %q has", name)) {
 				t.Errorf("dimension %d, %s: %s", dim, name, said)

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/internal/compute/exact/nearest"
@@ -83,7 +83,7 @@ type listLayout struct {
 // segmentSpec describes a segment to be written.
 type segmentSpec struct {
 	dim      int
-	distance rank.Distance
+	distance eval.Distance
 	columns  []store.Column
 	source   rowSource
 	lists    *listLayout // nil: none

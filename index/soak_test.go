@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/test/soak"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -230,7 +230,7 @@ func changeAtRandom(t *testing.T, x *Index, m model, columns []drawnColumn, rng 
 func TestSoak(t *testing.T) {
 	soak.Run(t, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 11))
-		x := createSmall(t, Config{Dim: 1 + rng.IntN(40), Distance: rank.Distance(rng.IntN(3))})
+		x := createSmall(t, Config{Dim: 1 + rng.IntN(40), Distance: eval.Distance(rng.IntN(3))})
 		m := model{}
 		columns := drawColumns(rng)
 		for range 12 {

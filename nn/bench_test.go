@@ -10,8 +10,8 @@ import (
 
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/zoo"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // setup makes a network, a batch and a gradient of its embeddings.
@@ -68,7 +68,7 @@ func BenchmarkStep(b *testing.B) {
 	} {
 		b.Run(c.name+"/train", func(b *testing.B) {
 			net, x, g := setup(b, c.name, c.side, c.ch, c.dim, c.n)
-			opt, err := optim.NewOptimizer(optim.OptimizerConfig{Rate: 1e-3}, net.Params())
+			opt, err := train.NewOptimizer(train.OptimizerConfig{Rate: 1e-3}, net.Params())
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -113,7 +113,7 @@ func TestNoAllocation(t *testing.T) {
 	for _, name := range []string{"mnist", "conv4", "resnet18", "mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0",
 		"convnext_tiny", "vit_s14", "clip_vit_b16"} {
 		net, x, g := setupNarrow(t, name, 32, 6)
-		opt, err := optim.NewOptimizer(optim.OptimizerConfig{ClipNorm: 1}, net.Params())
+		opt, err := train.NewOptimizer(train.OptimizerConfig{ClipNorm: 1}, net.Params())
 		if err != nil {
 			t.Fatal(err)
 		}

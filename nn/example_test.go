@@ -5,8 +5,8 @@ import (
 
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/zoo"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // Example trains a network for one step on two images, with a made-up gradient
@@ -22,7 +22,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	opt, err := optim.NewOptimizer(optim.OptimizerConfig{Method: optim.AdamW, Rate: 1e-3}, net.Params())
+	opt, err := train.NewOptimizer(train.OptimizerConfig{Method: train.AdamW, Rate: 1e-3}, net.Params())
 	if err != nil {
 		fmt.Println(err)
 		return

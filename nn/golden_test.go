@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/test/refdata"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 	"github.com/kindred-ml/kindred/nn/zoo"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // readImages reads MNIST's test images, scaled to 0..1.
@@ -83,7 +83,7 @@ func goldenCurve(t *testing.T, precision nn.Precision) {
 	if err := net.SetState(f); err != nil {
 		t.Fatal(err)
 	}
-	opt, err := optim.NewOptimizer(optim.OptimizerConfig{Rate: want.Adam.Lr}, net.Params())
+	opt, err := train.NewOptimizer(train.OptimizerConfig{Rate: want.Adam.Lr}, net.Params())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // operatorsSpec is a graph of a convolution, PReLU, a mean and a product with a head behind it.

@@ -10,15 +10,15 @@ import (
 
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/zoo"
+	"github.com/kindred-ml/kindred/train"
 )
 
-// train takes a few steps and returns all values of the network.
-func train(t *testing.T, name string, side, n, steps int) []float32 {
+// trainSteps takes a few steps and returns all values of the network.
+func trainSteps(t *testing.T, name string, side, n, steps int) []float32 {
 	t.Helper()
 	net, x, g := setupNarrow(t, name, side, n)
-	opt, err := optim.NewOptimizer(optim.OptimizerConfig{ClipNorm: 5}, net.Params())
+	opt, err := train.NewOptimizer(train.OptimizerConfig{ClipNorm: 5}, net.Params())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 		var want []float32
 		for _, procs := range []int{1, 2, 5} {
 			old := runtime.GOMAXPROCS(procs)
-			got := train(t, name, 33, 5, 2)
+			got := trainSteps(t, name, 33, 5, 2)
 			runtime.GOMAXPROCS(old)
 			if want == nil {
 				want = got

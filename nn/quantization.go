@@ -169,7 +169,9 @@ func (o *Options) checkQuantization() error {
 func (q *Quantization) scale(layer string) (qconv.Scale, bool) { return findScale(q.Ranges, layer) }
 
 // scaleBefore is what bytes mean that are rounded before the layer's residual or activation.
-func (q *Quantization) scaleBefore(layer string) (qconv.Scale, bool) { return findScale(q.Before, layer) }
+func (q *Quantization) scaleBefore(layer string) (qconv.Scale, bool) {
+	return findScale(q.Before, layer)
+}
 
 func findScale(ranges []Range, layer string) (qconv.Scale, bool) {
 	i := slices.IndexFunc(ranges, func(r Range) bool { return r.Layer == layer })

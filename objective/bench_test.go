@@ -8,7 +8,6 @@ import (
 
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // gaussian returns standard normal embeddings with labels 0..classes-1 in turn.
@@ -29,14 +28,14 @@ func gaussian(n, d, classes int, seed uint64) (*matrix.Dense, []int64) {
 func benchOptions() map[string]func() Options {
 	return map[string]func() Options{
 		"triplet": func() Options {
-			return Options{Normalize: true, Mine: mine.MiningConfig{Negatives: mine.SemiHardNegative}, Loss: loss.Triplet{}}
+			return Options{Normalize: true, Mine: MiningConfig{Negatives: SemiHardNegative}, Loss: loss.Triplet{}}
 		},
 		"margin": func() Options {
-			return Options{Normalize: true, Mine: mine.MiningConfig{Negatives: mine.DistanceNegative}, Loss: &loss.Margin{}}
+			return Options{Normalize: true, Mine: MiningConfig{Negatives: DistanceNegative}, Loss: &loss.Margin{}}
 		},
 		"ms": func() Options {
 			return Options{Normalize: true, Loss: loss.MultiSimilarity{},
-				Mine: mine.MiningConfig{Positives: mine.MultiSimilarityPositives, Negatives: mine.MultiSimilarityNegatives}}
+				Mine: MiningConfig{Positives: MultiSimilarityPositives, Negatives: MultiSimilarityNegatives}}
 		},
 	}
 }

@@ -5,45 +5,44 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // lossEntry is a loss under its name in configurations, with its customary mining.
 type lossEntry struct {
 	name, alias string
-	positives   mine.PositivePolicy
-	negatives   mine.NegativePolicy
+	positives   PositivePolicy
+	negatives   NegativePolicy
 	build       func(*section) loss.Loss
 }
 
 const (
-	easyPositive   = mine.EasyPositive
-	randomPositive = mine.RandomPositive
-	allPositives   = mine.AllPositives
-	allNegatives   = mine.AllNegatives
+	easyPositive   = EasyPositive
+	randomPositive = RandomPositive
+	allPositives   = AllPositives
+	allNegatives   = AllNegatives
 )
 
 // entries are all losses that configurations can name.
 var entries = [...]lossEntry{
-	{"triplet", "", easyPositive, mine.FaceNetNegative, func(s *section) loss.Loss {
+	{"triplet", "", easyPositive, FaceNetNegative, func(s *section) loss.Loss {
 		return loss.Triplet{Margin: s.nonNegative("margin"), Euclidean: s.euclidean(false), Reduce: s.reduction()}
 	}},
-	{"soft-triplet", "", easyPositive, mine.HardNegative, func(s *section) loss.Loss {
+	{"soft-triplet", "", easyPositive, HardNegative, func(s *section) loss.Loss {
 		return loss.SoftTriplet{Squared: !s.euclidean(true), Reduce: s.reduction()}
 	}},
 	{"contrastive", "", allPositives, allNegatives, func(s *section) loss.Loss {
 		return loss.Contrastive{Margin: s.nonNegative("margin"), Squared: !s.euclidean(true), Reduce: s.reduction()}
 	}},
-	{"margin", "", randomPositive, mine.DistanceNegative, func(s *section) loss.Loss {
+	{"margin", "", randomPositive, DistanceNegative, func(s *section) loss.Loss {
 		return &loss.Margin{Alpha: s.nonNegative("margin"), Beta: s.nonNegative("beta"), Rate: s.nonNegative("rate"),
 			Single: s.boolean("single", false), Squared: !s.euclidean(true), Reduce: s.reduction()}
 	}},
-	{"multisimilarity", "ms", mine.MultiSimilarityPositives, mine.MultiSimilarityNegatives, func(s *section) loss.Loss {
+	{"multisimilarity", "ms", MultiSimilarityPositives, MultiSimilarityNegatives, func(s *section) loss.Loss {
 		return loss.MultiSimilarity{Alpha: s.positive("alpha"), Beta: s.positive("beta"), Lambda: s.number("lambda"),
 			Reduce: s.reduction()}
 	}},
-	{"nca", "", easyPositive, mine.HardNegative, func(s *section) loss.Loss { return loss.NCA{Reduce: s.reduction()} }},
-	{"nca2", "", easyPositive, mine.HardNegative,
+	{"nca", "", easyPositive, HardNegative, func(s *section) loss.Loss { return loss.NCA{Reduce: s.reduction()} }},
+	{"nca2", "", easyPositive, HardNegative,
 		func(s *section) loss.Loss { return loss.NCA2{Reduce: s.reduction()} }},
 	{"npair", "", allPositives, allNegatives, func(s *section) loss.Loss { return loss.NPair{Reduce: s.reduction()} }},
 	{"ntxent", "", allPositives, allNegatives, func(s *section) loss.Loss {
@@ -127,7 +126,7 @@ var entries = [...]lossEntry{
 	{"histogram", "", allPositives, allNegatives, func(s *section) loss.Loss {
 		return loss.Histogram{Bins: s.nonNegativeInt("bins"), Reduce: s.reduction()}
 	}},
-	{"dynamic-soft-margin", "", easyPositive, mine.HardNegative, func(s *section) loss.Loss {
+	{"dynamic-soft-margin", "", easyPositive, HardNegative, func(s *section) loss.Loss {
 		return &loss.DynamicSoftMargin{Bins: s.nonNegativeInt("bins"), Momentum: s.fraction("momentum"),
 			Reduce: s.reduction()}
 	}},
@@ -168,9 +167,9 @@ func findLoss(name string) (lossEntry, error) {
 // Info describes a loss that configurations can name.
 type Info struct {
 	Name, Alias string
-	Loss        loss.Loss         // with its defaults
-	Keys        []string          // of the loss section, besides those of every loss
-	Mining      mine.MiningConfig // the customary mining
+	Loss        loss.Loss    // with its defaults
+	Keys        []string     // of the loss section, besides those of every loss
+	Mining      MiningConfig // the customary mining
 }
 
 // Losses describes all losses, in the order of their introduction.
@@ -181,14 +180,14 @@ func Losses() []Info {
 		l := e.build(s)
 		all = append(all, Info{
 			Name: e.name, Alias: e.alias, Loss: l, Keys: s.asked,
-			Mining: mine.MiningConfig{Positives: e.positives, Negatives: e.negatives},
+			Mining: MiningConfig{Positives: e.positives, Negatives: e.negatives},
 		})
 	}
 	return all
 }
 
 // DefaultMining returns the default mining of the named loss.
-func DefaultMining(name string) (mine.MiningConfig, error) {
+func DefaultMining(name string) (MiningConfig, error) {
 	e, err := findLoss(name)
-	return mine.MiningConfig{Positives: e.positives, Negatives: e.negatives}, err
+	return MiningConfig{Positives: e.positives, Negatives: e.negatives}, err
 }

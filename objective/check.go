@@ -7,7 +7,6 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // check reports options that make no sense, or none with a loss of these traits.
@@ -56,18 +55,18 @@ func (o *Options) check(weight float64, traits loss.Traits) error {
 
 // checkMining reports whether a miner makes sense and a loss takes what it
 // chooses.
-func checkMining(traits loss.Traits, c mine.MiningConfig) error {
+func checkMining(traits loss.Traits, c MiningConfig) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	all := c.Positives == mine.AllPositives && c.Negatives == mine.AllNegatives && c.CustomPositives == nil &&
+	all := c.Positives == AllPositives && c.Negatives == AllNegatives && c.CustomPositives == nil &&
 		c.CustomNegatives == nil
 	positives, negatives := c.Names()
 	if (traits.AllPairs || traits.Proxies > 0) && !all {
 		return fmt.Errorf("this loss is defined for all positives with all negatives, not %s with %s", positives,
 			negatives)
 	}
-	if (traits.AllPairs || traits.Proxies > 0) && (c.PositiveRange != mine.DistanceRange{} || c.NegativeRange != mine.DistanceRange{}) {
+	if (traits.AllPairs || traits.Proxies > 0) && (c.PositiveRange != DistanceRange{} || c.NegativeRange != DistanceRange{}) {
 		return errors.New("this loss is defined for all positives with all negatives: it takes no positives_from, " +
 			"positives_to, negatives_from or negatives_to")
 	}

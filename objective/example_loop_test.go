@@ -8,14 +8,14 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/rank"
+
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
+
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // draw returns n samples of four classes, which differ in their first two numbers.
@@ -36,7 +36,7 @@ func draw(rng *rand.Rand, n int) (x *matrix.Dense, labels []int64) {
 }
 
 func recall(x *matrix.Dense, labels []int64) float64 {
-	r, err := eval.RecallAt(context.Background(), x, labels, rank.Euclidean, 1)
+	r, err := eval.RecallAt(context.Background(), x, labels, eval.Euclidean, 1)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -61,11 +61,11 @@ func Example_loop() {
 		Input: nn.Shape{H: 1, W: 1, C: x.Cols}, Width: 32, Dim: 8, Normalize: true,
 	}))
 	net := must(nn.New(spec, nn.Options{Seed: 1}))
-	optimizer := must(optim.NewOptimizer(optim.OptimizerConfig{Rate: 3e-3}, net.Params()))
+	optimizer := must(train.NewOptimizer(train.OptimizerConfig{Rate: 3e-3}, net.Params()))
 	sampler := must(data.NewBalanced(labels, data.BalancedConfig{Classes: 4, PerClass: 8, Seed: 1}))
 	obj := must(objective.New(objective.Options{
 		Loss: loss.Triplet{},
-		Mine: mine.MiningConfig{Positives: mine.RandomPositive, Negatives: mine.HardNegative},
+		Mine: objective.MiningConfig{Positives: objective.RandomPositive, Negatives: objective.HardNegative},
 	}))
 
 	size := sampler.BatchSize()

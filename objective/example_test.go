@@ -6,7 +6,7 @@ import (
 
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
+
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -14,7 +14,7 @@ func Example() {
 	obj, err := objective.New(objective.Options{
 		Normalize: true,
 		Loss:      loss.Triplet{Margin: new(0.5)},
-		Mine:      mine.MiningConfig{Positives: mine.EasyPositive, Negatives: mine.HardNegative},
+		Mine:      objective.MiningConfig{Positives: objective.EasyPositive, Negatives: objective.HardNegative},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // FuzzStep makes batches, losses and policies of bytes: whatever the batch, a
@@ -31,8 +30,8 @@ func fuzzStep(t *testing.T, data []byte, options uint8) {
 	flat := map[string]any{
 		"loss": name, "normalize": options&1 > 0,
 		"reduce":    []string{"mean", "mean-active", "sum"}[options>>1%3],
-		"positives": mine.PositivePolicyNames()[int(data[1])%len(mine.PositivePolicyNames())],
-		"negatives": mine.NegativePolicyNames()[int(data[2])%len(mine.NegativePolicyNames())],
+		"positives": PositivePolicyNames()[int(data[1])%len(PositivePolicyNames())],
+		"negatives": NegativePolicyNames()[int(data[2])%len(NegativePolicyNames())],
 	}
 	if data[1] >= 192 {
 		flat["positives_from"], flat["positives_to"] = 0.2, 1.3
@@ -60,7 +59,7 @@ func fuzzStep(t *testing.T, data []byte, options uint8) {
 		t.Fatal(err)
 	}
 	if checkMining(o.Loss.Traits(), o.Mine) != nil {
-		o.Mine.Positives, o.Mine.Negatives = mine.AllPositives, mine.AllNegatives
+		o.Mine.Positives, o.Mine.Negatives = AllPositives, AllNegatives
 	}
 	o.Classes, o.Dim = 3, d
 	obj, err := New(o)

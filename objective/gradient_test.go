@@ -10,7 +10,6 @@ import (
 
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // batch is a named set of embeddings with labels from 0 up.
@@ -94,7 +93,7 @@ func batches() []batch {
 // else with easy positives and hard negatives.
 func objectiveFor(name string, set map[string]any) (Options, error) {
 	flat := map[string]any{"loss": name}
-	if c, _ := DefaultMining(name); c.Negatives == mine.FaceNetNegative || c.Negatives == mine.DistanceNegative {
+	if c, _ := DefaultMining(name); c.Negatives == FaceNetNegative || c.Negatives == DistanceNegative {
 		flat["positives"], flat["negatives"] = "easy", "hard"
 	}
 	if name == "decorrelate" {
@@ -275,8 +274,8 @@ func TestPolicies(t *testing.T) {
 		return traits.AllPairs || traits.Proxies > 0
 	})
 	for _, name := range names {
-		for _, p := range mine.PositivePolicyNames() {
-			for _, n := range mine.NegativePolicyNames() {
+		for _, p := range PositivePolicyNames() {
+			for _, n := range NegativePolicyNames() {
 				if excluding(p, n) {
 					continue
 				}
@@ -321,8 +320,8 @@ func TestPolicies(t *testing.T) {
 // and of some, with finite differences: what is chosen stays, and the loss of it is differentiable.
 func TestPolicyGradients(t *testing.T) {
 	for _, name := range []string{"triplet", "contrastive"} {
-		for _, p := range mine.PositivePolicyNames() {
-			for _, n := range mine.NegativePolicyNames() {
+		for _, p := range PositivePolicyNames() {
+			for _, n := range NegativePolicyNames() {
 				for _, b := range batches()[:3] {
 					if excluding(p, n) {
 						continue

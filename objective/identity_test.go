@@ -10,7 +10,6 @@ import (
 
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // repeat returns a batch in which every row comes up times times, in an order
@@ -341,7 +340,7 @@ func TestAngularWantsSharedNegatives(t *testing.T) {
 		"partition": {SharesLabel([][]int64{{0}, {0}, {1}, {1}}), true},
 	} {
 		obj, err := New(Options{Loss: loss.Angular{},
-			Mine: mine.MiningConfig{Positives: mine.AllPositives, Negatives: mine.AllNegatives}, Relate: c.relation})
+			Mine: MiningConfig{Positives: AllPositives, Negatives: AllNegatives}, Relate: c.relation})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -363,7 +362,7 @@ func (counting) Set(s *loss.Set) { s.Terms, s.Value = len(s.Pos), float64(len(s.
 // Under another label, and in the memory, they are no pair.
 func TestOtherViewsArePositives(t *testing.T) {
 	obj, err := New(Options{Loss: counting{}, Memory: 5,
-		Mine: mine.MiningConfig{Positives: mine.AllPositives, Negatives: mine.AllNegatives}})
+		Mine: MiningConfig{Positives: AllPositives, Negatives: AllNegatives}})
 	if err != nil {
 		t.Fatal(err)
 	}

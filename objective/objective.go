@@ -8,7 +8,6 @@ import (
 
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // Options describe an objective. The zero value is the triplet loss on the
@@ -18,7 +17,7 @@ type Options struct {
 	// through the division. Leave it off if the network already ends in such a
 	// layer.
 	Normalize bool
-	Mine      mine.MiningConfig
+	Mine      MiningConfig
 	Loss      loss.Loss // default loss.Triplet{}
 
 	// Classes is the number of classes; labels are then 0..Classes-1. Losses with
@@ -242,7 +241,7 @@ func (o *Objective) run(ctx context.Context, e *matrix.Dense, b Batch, triplets 
 
 // SetMining changes the mining policies of the first loss from the next step
 // on.
-func (o *Objective) SetMining(c mine.MiningConfig) error {
+func (o *Objective) SetMining(c MiningConfig) error {
 	t := o.terms[0]
 	if err := checkMining(t.traits, c); err != nil {
 		return err

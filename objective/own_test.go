@@ -9,7 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
+
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -123,7 +123,7 @@ func TestOwnLoss(t *testing.T) {
 	var grads []*matrix.Dense
 	var results []objective.Result
 	for _, l := range []loss.Loss{loss.Triplet{}, ownTriplet{bare{loss.Traits{Measure: loss.Squared}}}} {
-		hard := mine.MiningConfig{Negatives: mine.HardNegative}
+		hard := objective.MiningConfig{Negatives: objective.HardNegative}
 		obj, err := objective.New(objective.Options{Normalize: true, Loss: l, Mine: hard})
 		if err != nil {
 			t.Fatal(err)
@@ -179,7 +179,7 @@ func TestLossLacksAMethod(t *testing.T) {
 		{short, "as many in Grad"},
 		{noParams, "2 proxies of 5 numbers"},
 	} {
-		all := mine.MiningConfig{Positives: mine.AllPositives, Negatives: mine.AllNegatives}
+		all := objective.MiningConfig{Positives: objective.AllPositives, Negatives: objective.AllNegatives}
 		_, err := objective.New(objective.Options{Loss: c.loss, Mine: all, Classes: 2, Dim: 5})
 		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%T with %+v: %v, want %q", c.loss, c.loss.Traits(), err, c.says)
@@ -191,7 +191,7 @@ func TestLossLacksAMethod(t *testing.T) {
 // does not go with.
 func TestViewsNeedIdentities(t *testing.T) {
 	e, b := batchOf(8, 4)
-	all := mine.MiningConfig{Positives: mine.AllPositives, Negatives: mine.AllNegatives}
+	all := objective.MiningConfig{Positives: objective.AllPositives, Negatives: objective.AllNegatives}
 	o := objective.Options{Loss: loss.Spread{}, Mine: all}
 	obj, err := objective.New(o)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // Parse makes options from the mine and loss sections of a configuration, as
@@ -25,7 +24,7 @@ import (
 // a section like this one with a key "weight" and, if it mines differently, "positives",
 // "negatives" and their ranges.
 //
-// mineCfg has the keys that MiningKeys lists, which are the fields of mine.MiningConfig:
+// mineCfg has the keys that MiningKeys lists, which are the fields of MiningConfig:
 // fallback is none or hard, and positives_from, positives_to, negatives_from and
 // negatives_to are the ends of its ranges. The default policies are the loss's customary
 // ones.
@@ -168,9 +167,9 @@ func parseLoss(m, l *section) Options {
 		o.Mine.Epsilon = e
 	}
 	o.Mine.Positives, o.Mine.Negatives = entry.positives, entry.negatives
-	m.setByName("positives", &o.Mine.Positives, mine.PositivePolicyNames())
-	m.setByName("negatives", &o.Mine.Negatives, mine.NegativePolicyNames())
-	if o.Mine.Positives == mine.SemiHardPositive && o.Mine.Negatives.FollowsPositive() {
+	m.setByName("positives", &o.Mine.Positives, PositivePolicyNames())
+	m.setByName("negatives", &o.Mine.Negatives, NegativePolicyNames())
+	if o.Mine.Positives == SemiHardPositive && o.Mine.Negatives.FollowsPositive() {
 		m.fail("positives", "%v positives are chosen by the negative and %s.negatives, %v, by the positive: take "+
 			"another policy for one of them", o.Mine.Positives, m.name, o.Mine.Negatives)
 	}

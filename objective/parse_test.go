@@ -11,7 +11,6 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 func TestParseDefaults(t *testing.T) {
@@ -19,8 +18,8 @@ func TestParseDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := o.Loss.(loss.Triplet); !ok || o.Mine.Positives != mine.EasyPositive ||
-		o.Mine.Negatives != mine.FaceNetNegative || o.Normalize {
+	if _, ok := o.Loss.(loss.Triplet); !ok || o.Mine.Positives != EasyPositive ||
+		o.Mine.Negatives != FaceNetNegative || o.Normalize {
 		t.Errorf("%+v", o)
 	}
 	for _, name := range LossNames() {
@@ -44,7 +43,7 @@ func TestEveryKeyMatters(t *testing.T) {
 	for _, info := range Losses() {
 		run := func(set map[string]any) float64 {
 			flat := map[string]any{"loss": info.Name, "normalize": true}
-			if info.Mining.Negatives == mine.FaceNetNegative || info.Mining.Negatives == mine.DistanceNegative {
+			if info.Mining.Negatives == FaceNetNegative || info.Mining.Negatives == DistanceNegative {
 				flat["positives"], flat["negatives"] = "hard", "hard"
 			}
 			for k, v := range set {
@@ -256,22 +255,22 @@ func TestMiningMeasuresLikeTheLoss(t *testing.T) {
 func TestFurtherLossesMineAlike(t *testing.T) {
 	for _, tc := range []struct {
 		mine, plus map[string]any
-		want       mine.MiningConfig
+		want       MiningConfig
 	}{
 		{nil, map[string]any{"name": "triplet"},
-			mine.MiningConfig{Positives: mine.EasyPositive, Negatives: mine.FaceNetNegative}},
+			MiningConfig{Positives: EasyPositive, Negatives: FaceNetNegative}},
 		{nil, map[string]any{"name": "triplet", "negatives": "hard"},
-			mine.MiningConfig{Positives: mine.EasyPositive, Negatives: mine.HardNegative}},
+			MiningConfig{Positives: EasyPositive, Negatives: HardNegative}},
 		{map[string]any{"positives": "hard", "negatives": "easy", "fallback": "hard", "nearest": 0.7},
 			map[string]any{"name": "triplet"},
-			mine.MiningConfig{Positives: mine.EasyPositive, Negatives: mine.FaceNetNegative, HardFallback: true,
+			MiningConfig{Positives: EasyPositive, Negatives: FaceNetNegative, HardFallback: true,
 				Nearest: new(0.7)}},
 		{map[string]any{"cutoff": 1.2}, map[string]any{"name": "npair", "positives": "easy"},
-			mine.MiningConfig{Positives: mine.EasyPositive, Negatives: mine.AllNegatives, Cutoff: new(1.2)}},
+			MiningConfig{Positives: EasyPositive, Negatives: AllNegatives, Cutoff: new(1.2)}},
 		{map[string]any{"positives_from": 0.1, "positives_to": 1, "negatives_from": 0.2, "negatives_to": 1.9},
 			map[string]any{"name": "npair", "negatives_from": 0.4}, // ranges are of the policies
-			mine.MiningConfig{Positives: mine.AllPositives, Negatives: mine.AllNegatives,
-				NegativeRange: mine.DistanceRange{From: new(0.4)}}},
+			MiningConfig{Positives: AllPositives, Negatives: AllNegatives,
+				NegativeRange: DistanceRange{From: new(0.4)}}},
 	} {
 		before := maps.Clone(tc.plus)
 		o, err := Parse(tc.mine, map[string]any{"name": "contrastive", "plus": []any{tc.plus}})
@@ -293,23 +292,23 @@ func TestNewMistakes(t *testing.T) {
 		"trim of 1":             {Trim: 1},
 		"trim of anchors":       {Trim: 0.1, Loss: loss.NPair{}},
 		"negative memory":       {Memory: -1},
-		"negative max_weight":   {Mine: mine.MiningConfig{MaxWeight: new(-1.0)}},
-		"a cutoff of 0":         {Mine: mine.MiningConfig{Cutoff: new(0.0)}},
-		"nearest beyond cutoff": {Mine: mine.MiningConfig{Nearest: new(1.41)}},
-		"nearest is NaN":        {Mine: mine.MiningConfig{Nearest: new(math.NaN())}},
-		"negative epsilon":      {Mine: mine.MiningConfig{Epsilon: new(-0.1)}},
-		"range of all pairs": {Loss: loss.Lifted{}, Mine: mine.MiningConfig{Positives: mine.AllPositives,
-			Negatives: mine.AllNegatives, PositiveRange: mine.DistanceRange{To: new(1.0)}}},
-		"range that ends before it begins": {Mine: mine.MiningConfig{NegativeRange: mine.DistanceRange{From: new(1.0),
+		"negative max_weight":   {Mine: MiningConfig{MaxWeight: new(-1.0)}},
+		"a cutoff of 0":         {Mine: MiningConfig{Cutoff: new(0.0)}},
+		"nearest beyond cutoff": {Mine: MiningConfig{Nearest: new(1.41)}},
+		"nearest is NaN":        {Mine: MiningConfig{Nearest: new(math.NaN())}},
+		"negative epsilon":      {Mine: MiningConfig{Epsilon: new(-0.1)}},
+		"range of all pairs": {Loss: loss.Lifted{}, Mine: MiningConfig{Positives: AllPositives,
+			Negatives: AllNegatives, PositiveRange: DistanceRange{To: new(1.0)}}},
+		"range that ends before it begins": {Mine: MiningConfig{NegativeRange: DistanceRange{From: new(1.0),
 			To: new(0.9)}}},
-		"semi-hard on both sides": {Mine: mine.MiningConfig{Positives: mine.SemiHardPositive,
-			Negatives: mine.SemiHardNegative}},
-		"infinite margin":    {Mine: mine.MiningConfig{Margin: new(math.Inf(1))}},
+		"semi-hard on both sides": {Mine: MiningConfig{Positives: SemiHardPositive,
+			Negatives: SemiHardNegative}},
+		"infinite margin":    {Mine: MiningConfig{Margin: new(math.Inf(1))}},
 		"negative l2":        {L2: -1},
 		"negative weight":    {Plus: []Weighted{{-1, Options{}}}},
 		"proxies and memory": {Memory: 4, Loss: &loss.ProxyNCA{}, Classes: 2, Dim: 2},
 		"proxies of no classes": {Loss: &loss.ProxyNCA{},
-			Mine: mine.MiningConfig{Positives: mine.AllPositives, Negatives: mine.AllNegatives}},
+			Mine: MiningConfig{Positives: AllPositives, Negatives: AllNegatives}},
 		"angular on one":     {Loss: loss.Angular{}},
 		"sum of sums":        {Plus: []Weighted{{1, Options{Plus: []Weighted{{}}}}}},
 		"a bad further loss": {Plus: []Weighted{{1, Options{Trim: 2}}}},
@@ -329,7 +328,7 @@ func TestNewMistakes(t *testing.T) {
 		!strings.Contains(err.Error(), "sample 1 has label 3") {
 		t.Errorf("a label without a class: %v", err)
 	}
-	if err := obj.SetMining(mine.MiningConfig{}); err == nil {
+	if err := obj.SetMining(MiningConfig{}); err == nil {
 		t.Error("proxies took mined tuples")
 	}
 }

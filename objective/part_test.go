@@ -9,7 +9,6 @@ import (
 
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // TestParts: a loss of a part is that loss on these numbers alone, divided by their
@@ -35,7 +34,7 @@ func TestParts(t *testing.T) {
 	parts := []Part{{K: 1, N: 2}, {K: 3, N: 4}, {K: 4, N: 4}, {First: 8}}
 	from, weight := []int{0, 6, 9, 0}, []float64{1, 0.5, 2, 1.5}
 	options := func(k int) Options {
-		o := Options{Loss: loss.SupCon{}, Mine: mine.MiningConfig{Positives: mine.AllPositives, Negatives: mine.AllNegatives},
+		o := Options{Loss: loss.SupCon{}, Mine: MiningConfig{Positives: AllPositives, Negatives: AllNegatives},
 			Dim: 12, Classes: 4}
 		if k == 2 { // whose proxies have a part's dimension
 			o.Loss = &loss.ProxyNCA{}
@@ -287,8 +286,8 @@ func TestAdversary(t *testing.T) {
 		copy(e.Row(i)[3:], e.Row(i)[:3])
 	}
 	l := &loss.Decorrelate{Hidden: 16}
-	obj, err := New(Options{Loss: l, Dim: d, Mine: mine.MiningConfig{Positives: mine.AllPositives,
-		Negatives: mine.AllNegatives}})
+	obj, err := New(Options{Loss: l, Dim: d, Mine: MiningConfig{Positives: AllPositives,
+		Negatives: AllNegatives}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // drawn must name every policy: whether its choice is random, and so depends on
@@ -170,8 +169,8 @@ func TestProperties(t *testing.T) {
 
 func TestPolicyProperties(t *testing.T) {
 	start := ordinary()
-	for _, p := range mine.PositivePolicyNames() {
-		for _, n := range mine.NegativePolicyNames() {
+	for _, p := range PositivePolicyNames() {
+		for _, n := range NegativePolicyNames() {
 			dp, ok := drawnPositives[p]
 			dn, ok2 := drawnNegatives[n]
 			if !ok || !ok2 {

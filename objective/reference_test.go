@@ -7,7 +7,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // traits say what may be done to a batch without changing a loss.
@@ -634,7 +633,7 @@ func variance(a, b []float64) float64 {
 
 // choose fills in what a miner chooses on the batch in a step. Samples of equal
 // ids are no pair, unless the loss compares views.
-func (r *reference) choose(e *matrix.Dense, ids []int64, cfg mine.MiningConfig, l loss.Loss, step uint64) {
+func (r *reference) choose(e *matrix.Dense, ids []int64, cfg MiningConfig, l loss.Loss, step uint64) {
 	_, tuples := l.(loss.Tuples)
 	sets, traits := !tuples, l.Traits()
 	var rows, less pair.Rows
@@ -662,9 +661,9 @@ func (r *reference) choose(e *matrix.Dense, ids []int64, cfg mine.MiningConfig, 
 		return pair.Negative
 	})
 	t.Load(0, e.Rows)
-	m := mine.newMiner(cfg)
+	m := newMiner(cfg)
 	m.Begin(t, step)
-	var s mine.minerScratch
+	var s minerScratch
 	r.pos, r.neg = make([][]int, e.Rows), make([][]int, e.Rows)
 	for i := range e.Rows {
 		sel := m.Mine(i, &s)

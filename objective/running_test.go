@@ -8,7 +8,6 @@ import (
 
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // TestRunning follows losses that keep something of the batches over three of
@@ -17,12 +16,12 @@ func TestRunning(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		loss func() loss.Running
-		mine mine.MiningConfig
+		mine MiningConfig
 		// next is what is kept after a batch, given what was kept before.
 		next func(l loss.Running, r *reference, first bool, before []float64) []float64
 	}{
 		{"curricularface", func() loss.Running { return &loss.CurricularFace{Momentum: new(0.3)} },
-			mine.MiningConfig{Positives: mine.AllPositives, Negatives: mine.AllNegatives},
+			MiningConfig{Positives: AllPositives, Negatives: AllNegatives},
 			func(_ loss.Running, r *reference, _ bool, before []float64) []float64 {
 				var mean float64
 				for i, y := range r.labels {
@@ -31,7 +30,7 @@ func TestRunning(t *testing.T) {
 				return []float64{0.3*mean + 0.7*before[0]}
 			}},
 		{"dynamic-soft-margin", func() loss.Running { return &loss.DynamicSoftMargin{Bins: 9, Momentum: new(0.3)} },
-			mine.MiningConfig{Negatives: mine.HardNegative},
+			MiningConfig{Negatives: HardNegative},
 			func(_ loss.Running, r *reference, first bool, before []float64) []float64 {
 				out, share := make([]float64, 9), 0.3
 				if first {

@@ -12,7 +12,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // section reads one section of a configuration, collecting errors and the keys
@@ -116,8 +115,8 @@ func (s *section) nonNegativeBelow(key string, limit float64) *float64 {
 }
 
 // distanceRange reads the ends of a range of distances.
-func (s *section) distanceRange(side string) mine.DistanceRange {
-	r := mine.DistanceRange{From: s.nonNegative(side + "_from"), To: s.nonNegative(side + "_to")}
+func (s *section) distanceRange(side string) DistanceRange {
+	r := DistanceRange{From: s.nonNegative(side + "_from"), To: s.nonNegative(side + "_to")}
 	if from, to := option.OrDefault(r.From, 0), option.OrDefault(r.To, math.Inf(1)); from > to && to >= 0 {
 		s.fail(side+"_from", "%v is beyond %s.%s_to, %v", from, s.name, side, to)
 	}

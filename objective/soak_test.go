@@ -11,7 +11,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/test/soak"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // ranges are what options of losses are drawn from: those that a loss does not have are
@@ -57,7 +56,7 @@ func drawOptions(name string, rng *rand.Rand) map[string]any {
 	}
 	try("distance", []string{"euclidean", "squared"}[rng.IntN(2)])
 	try("reduce", []string{"mean", "mean-active", "sum"}[rng.IntN(3)])
-	if p, n := mine.PositivePolicyNames(), mine.NegativePolicyNames(); rng.IntN(3) == 0 {
+	if p, n := PositivePolicyNames(), NegativePolicyNames(); rng.IntN(3) == 0 {
 		p, n := p[rng.IntN(len(p))], n[rng.IntN(len(n))]
 		if _, err := objectiveFor(name, map[string]any{"positives": p, "negatives": n}); err == nil {
 			set["positives"], set["negatives"] = p, n

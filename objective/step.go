@@ -6,7 +6,6 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // Run implements par.Task for a chunk of the loaded anchors.
@@ -47,7 +46,7 @@ func (t *term) addAnchor(i int, s *scratch, sum *tally) {
 }
 
 // selectPairs returns the selection of anchor i.
-func (t *term) selectPairs(i int, s *scratch, sum *tally) *mine.Selection {
+func (t *term) selectPairs(i int, s *scratch, sum *tally) *Selection {
 	trimmed := t.phase == finalPhase && t.opts.Trim > 0
 	if t.given.used {
 		if trimmed {
@@ -71,7 +70,7 @@ func (t *term) selectPairs(i int, s *scratch, sum *tally) *mine.Selection {
 }
 
 // addTuples takes the triplets of anchor i.
-func (t *term) addTuples(l loss.Tuples, i int, sel *mine.Selection, s *scratch, sum *tally) {
+func (t *term) addTuples(l loss.Tuples, i int, sel *Selection, s *scratch, sum *tally) {
 	if sel.Paired {
 		dropUnpaired(sel)
 	}
@@ -125,7 +124,7 @@ func (t *term) addTuples(l loss.Tuples, i int, sel *mine.Selection, s *scratch, 
 }
 
 // addPairs takes the pairs of anchor i.
-func (t *term) addPairs(l loss.Pairs, i int, sel *mine.Selection, s *scratch, sum *tally) {
+func (t *term) addPairs(l loss.Pairs, i int, sel *Selection, s *scratch, sum *tally) {
 	dedupeNegatives(sel)
 	m := pair.Measure(t.traits.Measure)
 	s.reserve(t.table.NumRefs(), max(len(sel.Pos), len(sel.Neg)))
@@ -157,7 +156,7 @@ func (t *term) addPairs(l loss.Pairs, i int, sel *mine.Selection, s *scratch, su
 }
 
 // addSet takes the terms of anchor i, or its summary in an earlier pass.
-func (t *term) addSet(l loss.Sets, i int, sel *mine.Selection, s *scratch, sum *tally) {
+func (t *term) addSet(l loss.Sets, i int, sel *Selection, s *scratch, sum *tally) {
 	dedupeNegatives(sel)
 	m := pair.Measure(t.traits.Measure)
 	s.reserve(t.table.NumRefs(), max(len(sel.Pos), len(sel.Neg)))
@@ -217,7 +216,7 @@ func (c *tally) addTerms(val []float32) {
 }
 
 // negativeMeasures lists the measures of the selected negatives.
-func (t *term) negativeMeasures(m pair.Measure, i int, sel *mine.Selection, s *scratch) []float32 {
+func (t *term) negativeMeasures(m pair.Measure, i int, sel *Selection, s *scratch) []float32 {
 	if sel.All {
 		return t.table.Negatives(m, i, s.neg)
 	}
@@ -227,7 +226,7 @@ func (t *term) negativeMeasures(m pair.Measure, i int, sel *mine.Selection, s *s
 }
 
 // negativeIndices lists the selected negatives.
-func (t *term) negativeIndices(i int, sel *mine.Selection, s *scratch) []int32 {
+func (t *term) negativeIndices(i int, sel *Selection, s *scratch) []int32 {
 	if sel.All {
 		s.idx = t.table.NegativeIndices(i, s.idx)
 		return s.idx
@@ -236,7 +235,7 @@ func (t *term) negativeIndices(i int, sel *mine.Selection, s *scratch) []int32 {
 }
 
 // emitGradients hands the derivatives of anchor i's pairs over.
-func (t *term) emitGradients(i int, sel *mine.Selection, s *scratch, pos, dpos, neg, dneg []float32) {
+func (t *term) emitGradients(i int, sel *Selection, s *scratch, pos, dpos, neg, dneg []float32) {
 	t.weights.Add(i, sel.Pos, pos, dpos)
 	if sel.Paired || len(neg) < minPairsToSkip {
 		t.weights.Add(i, t.negativeIndices(i, sel, s), neg, dneg)
@@ -257,7 +256,7 @@ func (t *term) emitGradients(i int, sel *mine.Selection, s *scratch, pos, dpos, 
 const minPairsToSkip = 32
 
 // dropUnpaired removes positives for which no negative was found.
-func dropUnpaired(sel *mine.Selection) {
+func dropUnpaired(sel *Selection) {
 	n := 0
 	for k, j := range sel.Neg {
 		if j >= 0 {
@@ -269,7 +268,7 @@ func dropUnpaired(sel *mine.Selection) {
 }
 
 // dedupeNegatives makes a set of the negatives that were chosen one for each positive.
-func dedupeNegatives(sel *mine.Selection) {
+func dedupeNegatives(sel *Selection) {
 	if !sel.Paired {
 		return
 	}
@@ -283,9 +282,9 @@ func dedupeNegatives(sel *mine.Selection) {
 
 // scratch is the memory of one goroutine.
 type scratch struct {
-	mine  mine.minerScratch
-	given mine.Selection
-	kept  mine.Selection
+	mine  minerScratch
+	given Selection
+	kept  Selection
 	set   loss.Set
 	idx   []int32
 	keep  []int32

@@ -8,7 +8,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // MatrixRows is the batch size up to which all similarities are held at once.
@@ -19,7 +18,7 @@ const MatrixRows = 4096
 type term struct {
 	comparison
 	passes
-	miner           *mine.miner
+	miner           *miner
 	maxSimilarities int // similarities held at a time
 	weights         pair.Weights
 	x, grad         matrix.Dense   // the loss's part of the batch and of the gradient
@@ -50,7 +49,7 @@ func newTerm(w Weighted) (*term, error) {
 		return nil, err
 	}
 	t := &term{comparison: comparison{termConfig: termConfig{o, w.Weight, o.Loss, traits, params}},
-		miner:           mine.newMiner(o.Mine),
+		miner:           newMiner(o.Mine),
 		maxSimilarities: MatrixRows * MatrixRows}
 	t.memory.size = o.Memory
 	t.weights.Keep = traits.CrossRows

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // step runs one step, which must succeed, and returns its gradient too.
@@ -477,7 +476,7 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 				}
 				if n != "all" {
 					o.Mine.Negatives = 0
-					o.Mine.Negatives, _ = mine.ParseNegativePolicy(n)
+					o.Mine.Negatives, _ = ParseNegativePolicy(n)
 				}
 				o.Classes, o.Dim = 13, 20
 				obj, err := New(o)

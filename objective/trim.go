@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/compute/pair"
-	"github.com/kindred-ml/kindred/mine"
 )
 
 // trimmer holds the terms of a batch to choose those with the lowest loss.
@@ -101,7 +100,7 @@ func (t *trimmer) dropHighest(fraction float64) {
 }
 
 // selection returns the terms of anchor i that stay.
-func (t *trimmer) selection(i int, sel *mine.Selection) *mine.Selection {
+func (t *trimmer) selection(i int, sel *Selection) *Selection {
 	c := &t.chunk[i/pair.Grain]
 	from, end := int32(0), c.end[i%pair.Grain]
 	if i%pair.Grain > 0 {

@@ -1,7 +1,5 @@
 package objective
 
-import "github.com/kindred-ml/kindred/mine"
-
 // givenTriplets stands in for a miner.
 type givenTriplets struct {
 	used     bool
@@ -33,8 +31,8 @@ func (g *givenTriplets) set(n int, triplets [][3]int32) {
 	g.start[0] = 0
 }
 
-func (g *givenTriplets) selection(i int, sel *mine.Selection) *mine.Selection {
+func (g *givenTriplets) selection(i int, sel *Selection) *Selection {
 	lo, hi := g.start[i], g.start[i+1]
-	*sel = mine.Selection{Pos: g.pos[lo:hi], Neg: g.neg[lo:hi], Paired: true}
+	*sel = Selection{Pos: g.pos[lo:hi], Neg: g.neg[lo:hi], Paired: true}
 	return sel
 }

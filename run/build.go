@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
+
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
@@ -31,12 +31,12 @@ type trainingStage struct {
 	adapterBase     string                // a digest of what adapters are added to; "" without adapters
 	features        *featureCache         // features of a frozen body; nil without one
 	trainedNet      train.Network         // net, or its part that is not frozen
-	device          optim.OptimizerDevice // holds the parameters; nil if this process does
+	device          train.OptimizerDevice // holds the parameters; nil if this process does
 	positivesReason string                // why the positives were chosen; "" if a note says it
 	// most labels fall into groups, but there are too few labels to call the groups sub-classes
 	unclearGroups bool
 	objective     train.Objective
-	optimizer     *optim.Optimizer
+	optimizer     *train.Optimizer
 	untrained     *untrainedNet // the pretrained network at its own image size; nil if training uses that size
 }
 
@@ -322,7 +322,7 @@ func (t *trainingStage) newObjective() (train.Objective, error) {
 // that the engine was made from, which holds copies of the parameters.
 type Engine interface {
 	train.Remote
-	optim.OptimizerDevice
+	train.OptimizerDevice
 }
 
 // passesBytes reports whether images are passed on as bytes, which an engine normalises.
@@ -359,23 +359,23 @@ func (t *trainingStage) useEngine() error {
 // newOptimizer makes one optimizer for the parameters of the network and of the loss. The
 // loss's parameters have their own learning rate and no weight decay. device, if not nil,
 // updates the parameters that it holds.
-func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Objective, device optim.OptimizerDevice) (
-	*optim.Optimizer, error) {
-	o := optim.OptimizerConfig{
-		Method: optim.OptimizerMethod(cfg.Optimizer), Rate: cfg.LR, WeightDecay: cfg.WeightDecay, ClipNorm: cfg.Clip,
-		Schedule: optim.RateSchedule{
-			Kind:   optim.RateScheduleKind(cfg.Schedule),
+func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Objective, device train.OptimizerDevice) (
+	*train.Optimizer, error) {
+	o := train.OptimizerConfig{
+		Method: train.OptimizerMethod(cfg.Optimizer), Rate: cfg.LR, WeightDecay: cfg.WeightDecay, ClipNorm: cfg.Clip,
+		Schedule: train.RateSchedule{
+			Kind:   train.RateScheduleKind(cfg.Schedule),
 			Warmup: int(math.Round(cfg.Warmup * float64(batches))),
 			Gamma:  cfg.Gamma,
 		},
 	}
-	if o.Method == optim.SGD {
+	if o.Method == train.SGD {
 		o.Momentum = cfg.Momentum
 	}
 	if o.WeightDecay == 0 {
 		o.WeightDecay = -1 // none, also for AdamW
 	}
-	if o.Schedule.Kind == optim.CosineRate {
+	if o.Schedule.Kind == train.CosineRate {
 		o.Schedule.Total = cfg.Epochs * batches
 		if o.Schedule.Total <= o.Schedule.Warmup {
 			return nil, fmt.Errorf("train.warmup: %v epochs leave none of %d (train.epochs) in which the rate falls "+
@@ -386,7 +386,7 @@ func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Ob
 		o.Schedule.Milestones = append(o.Schedule.Milestones, e*batches-o.Schedule.Warmup)
 	}
 	for _, g := range cfg.Groups {
-		o.Groups = append(o.Groups, optim.ParamGroup{Prefix: g.Prefix, Scale: g.Scale, NoDecay: g.NoDecay})
+		o.Groups = append(o.Groups, train.ParamGroup{Prefix: g.Prefix, Scale: g.Scale, NoDecay: g.NoDecay})
 	}
 	o.Groups = append(o.Groups, layerDecayGroups(cfg.Depth, net.Params())...)
 	all, ofLoss := train.Params(net, obj), obj.Params()
@@ -399,9 +399,9 @@ func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Ob
 			rate = cfg.LossLR
 		}
 		name := all[len(all)-len(ofLoss)+i].Name
-		o.Groups = append(o.Groups, optim.ParamGroup{Prefix: name, Scale: rate / cfg.LR, NoDecay: true})
+		o.Groups = append(o.Groups, train.ParamGroup{Prefix: name, Scale: rate / cfg.LR, NoDecay: true})
 	}
-	opt, err := optim.NewDeviceOptimizer(o, all, device)
+	opt, err := train.NewDeviceOptimizer(o, all, device)
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
@@ -410,13 +410,13 @@ func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Ob
 
 // layerDecayGroups scales learning rates from first at the first parameter to 1 at the last, in equal
 // ratios. It counts parameters, not layers: with many parameters the difference is negligible.
-func layerDecayGroups(first float64, params []*nn.Param) []optim.ParamGroup {
+func layerDecayGroups(first float64, params []*nn.Param) []train.ParamGroup {
 	if first == 0 || first == 1 || len(params) < 2 {
 		return nil
 	}
-	var out []optim.ParamGroup
+	var out []train.ParamGroup
 	for i, p := range params {
-		out = append(out, optim.ParamGroup{Prefix: p.Name, Scale: math.Pow(first, 1-float64(i)/float64(len(params)-1))})
+		out = append(out, train.ParamGroup{Prefix: p.Name, Scale: math.Pow(first, 1-float64(i)/float64(len(params)-1))})
 	}
 	return out
 }

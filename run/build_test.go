@@ -10,8 +10,8 @@ import (
 
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/zoo"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // planSpec returns the network that a configuration comes to on images of 32 pixels.
@@ -197,7 +197,7 @@ func TestRates(t *testing.T) {
 			}
 			p.Grad[0] = 1
 			before, ours := w.Value[0], p.Value[0]
-			var s optim.GradientStats = o.Step()
+			var s train.GradientStats = o.Step()
 			rates = append(rates, s.Rate)
 			if i == 0 {
 				net, own = before-w.Value[0], ours-p.Value[0]

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/base/rootfs"
 	"github.com/kindred-ml/kindred/matrix"
@@ -139,7 +139,7 @@ func (o *datasetStage) scoreEncoder(ctx context.Context, name string, part **dat
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := searchGallery(ctx, rank.NormalizeRows(x.X), x.FineLabels(), nil, x.FineLabels(), rank.Euclidean)
+	found, _, err := searchGallery(ctx, eval.NormalizeRows(x.X), x.FineLabels(), nil, x.FineLabels(), eval.Euclidean)
 	if err != nil {
 		return nil, err
 	}

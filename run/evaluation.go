@@ -9,7 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/rank"
+
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -158,7 +158,7 @@ func (s *scoredSet) score(ctx context.Context, net train.Network, cfg *Config, m
 	if s.g != nil {
 		g = set(s.g, gLabels)
 	}
-	distance, err := rank.ParseDistance(cfg.Eval.Distance)
+	distance, err := eval.ParseDistance(cfg.Eval.Distance)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/rank"
+
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/run"
@@ -96,7 +96,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Printf("%d embeddings of %d numbers\n", e.X.Rows, e.X.Cols)
-	recall, err := eval.RecallAt(ctx, e.X, e.Labels(), rank.Euclidean, 1)
+	recall, err := eval.RecallAt(ctx, e.X, e.Labels(), eval.Euclidean, 1)
 	if err != nil {
 		log.Fatal(err)
 	}

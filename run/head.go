@@ -10,11 +10,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/kindred-ml/kindred/discover"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/home"
 	dense "github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/objective"
 )
 
 // wholeBody, in network.freeze, means all parameters before the embedding layer.
@@ -322,7 +322,7 @@ func (t *trainingStage) choosePolicies(ctx context.Context, judged bool) error {
 
 // choosePositives decides the policy for positives by features, and notes the reason for the user.
 func (t *trainingStage) choosePositives(ctx context.Context) error {
-	k, err := discover.Judge(ctx, rank.NormalizeRows(t.initialFeatures.x), t.initialFeatures.labels,
+	k, err := discover.Judge(ctx, eval.NormalizeRows(t.initialFeatures.x), t.initialFeatures.labels,
 		discover.Options{Seed: t.cfg.Train.Seed})
 	if err != nil {
 		return fmt.Errorf("looking for sub-classes: %w", err)
@@ -331,7 +331,7 @@ func (t *trainingStage) choosePositives(ctx context.Context) error {
 	why := "labels have no sub-classes"
 	switch {
 	case k.HasCoarseLabels():
-		o.Mine.Positives = mine.EasyPositive
+		o.Mine.Positives = objective.EasyPositive
 		why = "labels are coarse, and easy positives keep their sub-classes apart"
 	case k.IsHalfDivided():
 		t.unclearGroups = true
@@ -340,8 +340,8 @@ func (t *trainingStage) choosePositives(ctx context.Context) error {
 	case k.NumDivided > 0:
 		why = "most labels have no sub-classes"
 	}
-	if !k.HasCoarseLabels() && o.Mine.Positives == mine.EasyPositive {
-		o.Mine.Positives = mine.RandomPositive
+	if !k.HasCoarseLabels() && o.Mine.Positives == objective.EasyPositive {
+		o.Mine.Positives = objective.RandomPositive
 	}
 	t.addNote("mine.positives is %v: by the pretrained features, %v: %s", o.Mine.Positives, k, why)
 	return nil

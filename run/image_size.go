@@ -9,7 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/rank"
+
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
@@ -230,7 +230,7 @@ func (s *startStage) measureRecall(ctx context.Context, b *bareNet, part *data.P
 		return 0, err
 	}
 	recall := eval.Metric{Kind: eval.Recall, K: 1}
-	rep, err := eval.Evaluate(ctx, eval.Set{X: rank.NormalizeRows(e.X), Labels: [][]int64{e.FineLabels()}}, nil,
+	rep, err := eval.Evaluate(ctx, eval.Set{X: eval.NormalizeRows(e.X), Labels: [][]int64{e.FineLabels()}}, nil,
 		eval.Config{Metrics: []eval.Metric{recall}, Columns: []string{fineColumn}})
 	if err != nil {
 		return 0, fmt.Errorf("comparing image sizes: %w", err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
@@ -115,8 +115,8 @@ func importONNX(path, cut string, data DataConfig) (*Model, []string, error) {
 
 // setDistance sets eval.distance to the distance that the file at path states; see Model.Distance.
 func (c *Config) setDistance(said, path string) error {
-	c.Eval.Distance = cmp.Or(said, rank.Cosine.String())
-	if _, err := rank.ParseDistance(c.Eval.Distance); err != nil {
+	c.Eval.Distance = cmp.Or(said, eval.Cosine.String())
+	if _, err := eval.ParseDistance(c.Eval.Distance); err != nil {
 		return fmt.Errorf("%s: distance of its embeddings: %w", path, err)
 	}
 	return nil
@@ -134,7 +134,7 @@ func loadPretrained(network, weights string, data DataConfig, dim int) (*Model, 
 	cfg := Default()
 	cfg.Data = data
 	cfg.Network = NetworkConfig{Name: network, Pretrained: weights, Normalize: Off, FrozenNorm: Off}
-	cfg.Eval.Distance = rank.Cosine.String()
+	cfg.Eval.Distance = eval.Cosine.String()
 	d := &cfg.Data
 	d.Channels, d.Chroma = cmp.Or(d.Channels, 3), cmp.Or(d.Chroma, smoothChroma)
 	d.Fit = cmp.Or(d.Fit, defaultFit(d.Channels))

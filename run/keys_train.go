@@ -9,18 +9,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/eval"
+
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/run/internal/keys"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // The names that train.optimizer, train.schedule and eval.distance take.
 var (
-	optimizers = []string{string(optim.Adam), string(optim.AdamW), string(optim.SGD)}
-	schedules  = []string{string(optim.ConstantRate), string(optim.StepDown), string(optim.CosineRate)}
-	distances  = []string{rank.Euclidean.String(), rank.Cosine.String()}
+	optimizers = []string{string(train.Adam), string(train.AdamW), string(train.SGD)}
+	schedules  = []string{string(train.ConstantRate), string(train.StepDown), string(train.CosineRate)}
+	distances  = []string{eval.Euclidean.String(), eval.Cosine.String()}
 )
 
 // sampleKeys are the keys of section sample, which describe batches.
@@ -81,11 +81,11 @@ var sampleKeys = []key{
 var objectiveKeys = []key{
 	{
 		Name: "mine.positives", Help: "policy that chooses the positives of an anchor; see docs/policies",
-		Values: mine.PositivePolicyNames(), UseRecorded: alwaysRecorded,
+		Values: objective.PositivePolicyNames(), UseRecorded: alwaysRecorded,
 	},
 	{
 		Name: "mine.negatives", Help: "policy that chooses the negatives of an anchor; see docs/policies",
-		Values: mine.NegativePolicyNames(), UseRecorded: alwaysRecorded,
+		Values: objective.NegativePolicyNames(), UseRecorded: alwaysRecorded,
 	},
 	{
 		Name: "loss.name", Help: "the loss", Values: objective.LossNames(), UseRecorded: alwaysRecorded,
@@ -136,7 +136,7 @@ var trainKeys = []key{
 	{
 		Name: "train.optimizer", Pointer: func(c *Config) any { return &c.Train.Optimizer },
 		Help:    strings.Join(optimizers, ", "),
-		Default: string(optim.Adam), Values: optimizers, Checks: []check{keys.OneOfNames("optimizer")},
+		Default: string(train.Adam), Values: optimizers, Checks: []check{keys.OneOfNames("optimizer")},
 	},
 	{
 		Name: "train.lr", Pointer: func(c *Config) any { return &c.Train.LR },
@@ -198,7 +198,7 @@ var trainKeys = []key{
 		Help: "epochs after which schedule step multiplies the rate by gamma",
 		CheckOthers: func(c *Config, bad report) {
 			steps := c.Train.Steps
-			if c.Train.Schedule == string(optim.StepDown) && len(steps) == 0 {
+			if c.Train.Schedule == string(train.StepDown) && len(steps) == 0 {
 				bad("empty: schedule step needs the epochs at which the rate falls")
 			}
 			if !slices.IsSorted(steps) || len(steps) > 0 && steps[0] < 1 {
@@ -325,8 +325,8 @@ var evalKeys = []key{
 	{
 		Name: "eval.distance", Pointer: func(c *Config) any { return &c.Eval.Distance },
 		Help:    strings.Join(distances, ", "),
-		Default: rank.Euclidean.String(), Values: distances,
-		Checks: []check{keys.ParsedBy(func(s string) error { _, err := rank.ParseDistance(s); return err })},
+		Default: eval.Euclidean.String(), Values: distances,
+		Checks: []check{keys.ParsedBy(func(s string) error { _, err := eval.ParseDistance(s); return err })},
 	},
 	{
 		Name: "eval.train", Pointer: func(c *Config) any { return &c.Eval.Train },

@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // MemoryPlan is the memory that a run needs, in bytes. It is computed from the settings before
@@ -125,7 +125,7 @@ func planMemory(cfg *Config, p planInput) (MemoryPlan, error) {
 		queue = budget.Sum(queue, budget.Product(memory, dim))
 	}
 	moments := int64(2)
-	if cfg.Train.Optimizer == string(optim.SGD) {
+	if cfg.Train.Optimizer == string(train.SGD) {
 		moments = 1
 	}
 	input := int64(p.spec.Input.Len())

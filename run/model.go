@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
@@ -82,10 +82,10 @@ func (m *Model) LoaderConfig() (data.LoaderConfig, error) { return m.Config.Data
 
 // Distance returns how embeddings of the model are compared: by the distance that the run used
 // for its scores (eval.distance). For an imported model it is the distance that the file
-// states, as files written by kindred do. Otherwise it is rank.Cosine, because the length of an
+// states, as files written by kindred do. Otherwise it is eval.Cosine, because the length of an
 // embedding from an unknown training may mean nothing. If the network normalises its
 // embeddings, both distances rank alike.
-func (m *Model) Distance() (rank.Distance, error) { return rank.ParseDistance(m.Config.Eval.Distance) }
+func (m *Model) Distance() (eval.Distance, error) { return eval.ParseDistance(m.Config.Eval.Distance) }
 
 // EmbedPart computes the embeddings of the samples of p, after converting them to the network's
 // size and channels. A sample that cannot be read has no row; with Config.Data.Strict it is an

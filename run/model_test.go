@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/nn"
@@ -121,7 +121,7 @@ func TestClassName(t *testing.T) {
 // TestDistanceOfModels: embeddings are compared as the file of a network says, and else by
 // the cosine; an export carries it along.
 func TestDistanceOfModels(t *testing.T) {
-	imported := func(path string) (*Model, rank.Distance) {
+	imported := func(path string) (*Model, eval.Distance) {
 		t.Helper()
 		m, _, err := Import(path, "", DataConfig{})
 		if err != nil {
@@ -150,8 +150,8 @@ func TestDistanceOfModels(t *testing.T) {
 		}
 		return dir
 	}
-	for said, want := range map[string]rank.Distance{"": rank.Cosine, "cosine": rank.Cosine,
-		"euclidean": rank.Euclidean} {
+	for said, want := range map[string]eval.Distance{"": eval.Cosine, "cosine": eval.Cosine,
+		"euclidean": eval.Euclidean} {
 		m, d := imported(saved(said))
 		if d != want {
 			t.Errorf("a network that says %q is compared by %v", said, d)
@@ -189,7 +189,7 @@ func TestDistanceOfRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, err := m.Distance(); d != rank.Cosine || err != nil {
+	if d, err := m.Distance(); d != eval.Cosine || err != nil {
 		t.Errorf("a run that was scored by the cosine is compared by %v, %v", d, err)
 	}
 	other := t.TempDir()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
+
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -34,7 +34,7 @@ func useCustomLoss(o *objective.Options, mining Section, opts *Options) error {
 	if opts.Loss != nil {
 		o.Loss = opts.Loss
 		if traits := o.Traits(); (traits.AllPairs || traits.Proxies > 0) && mining[positivesKey] == nil {
-			o.Mine.Positives, o.Mine.Negatives = mine.AllPositives, mine.AllNegatives
+			o.Mine.Positives, o.Mine.Negatives = objective.AllPositives, objective.AllNegatives
 		}
 	}
 	o.Mine.CustomPositives, o.Mine.CustomNegatives = opts.Positives, opts.Negatives
@@ -92,11 +92,11 @@ func idleReason(s *train.Totals, o *objective.Options) string {
 	case s.Tuples == 0 && s.NoPositive >= s.Samples:
 		cause = "no sample had a positive in its batch: draw more samples of a class (sample.per_class), or use " +
 			"coarser labels (data.label)"
-	case s.Tuples == 0 && s.NoCandidate > 0 && (o.Mine.PositiveRange != mine.DistanceRange{} ||
-		o.Mine.NegativeRange != mine.DistanceRange{}):
+	case s.Tuples == 0 && s.NoCandidate > 0 && (o.Mine.PositiveRange != objective.DistanceRange{} ||
+		o.Mine.NegativeRange != objective.DistanceRange{}):
 		cause = fmt.Sprintf("%d times no candidate was within the range of distances: widen mine.positives_from and "+
 			"positives_to, or mine.negatives_from and negatives_to", s.NoCandidate)
-	case s.Tuples == 0 && s.NoCandidate > 0 && positives == mine.SemiHardPositive.String():
+	case s.Tuples == 0 && s.NoCandidate > 0 && positives == objective.SemiHardPositive.String():
 		cause = fmt.Sprintf("mine.positives=%v found no positive nearer than the negative for any of %d samples: set "+
 			"mine.positives=easy or mine.negatives=easy", positives, s.NoCandidate)
 	case s.Tuples == 0 && s.NoCandidate > 0:

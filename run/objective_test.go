@@ -11,7 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
+
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -129,7 +129,7 @@ func TestOwnMiner(t *testing.T) {
 // TestOwnPolicies: a policy that a program brings along is trained with beside one by name, and
 // one that chooses as ours does gives the bits of ours.
 func TestOwnPolicies(t *testing.T) {
-	hard := &mine.CustomPolicy{Name: "mine", Choose: func(a *mine.Anchor) []int {
+	hard := &objective.CustomPolicy{Name: "mine", Choose: func(a *objective.Anchor) []int {
 		at := 0
 		for k, d := range a.Distances {
 			if d < a.Distances[at] {
@@ -162,7 +162,7 @@ func TestOwnPolicies(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "run.Options.Negatives") {
 		t.Errorf("the run goes on without its policy: %v", err)
 	}
-	for _, o := range []Options{{Positives: &mine.CustomPolicy{}}, {Negatives: hard, Loss: loss.Angular{}},
+	for _, o := range []Options{{Positives: &objective.CustomPolicy{}}, {Negatives: hard, Loss: loss.Angular{}},
 		{Negatives: hard,
 			Miner: func(*matrix.Dense, objective.Batch) ([][3]int32, error) { return nil, nil }}} {
 		o.Dataset = newFeatures(6, 12, 8)
@@ -275,7 +275,7 @@ func TestLoaderConfig(t *testing.T) {
 }
 
 func TestIdleCauses(t *testing.T) {
-	triplet := objective.Options{Mine: mine.MiningConfig{Negatives: mine.SemiHardNegative}}
+	triplet := objective.Options{Mine: objective.MiningConfig{Negatives: objective.SemiHardNegative}}
 	for _, c := range []struct {
 		s    train.Totals
 		o    objective.Options
@@ -288,10 +288,10 @@ func TestIdleCauses(t *testing.T) {
 		{train.Totals{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90}, triplet,
 			"mine.negatives=semihard accepted no negative"},
 		{train.Totals{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90},
-			objective.Options{Mine: mine.MiningConfig{Positives: mine.SemiHardPositive, Negatives: mine.HardNegative}},
+			objective.Options{Mine: objective.MiningConfig{Positives: objective.SemiHardPositive, Negatives: objective.HardNegative}},
 			"mine.positives=semihard found no positive nearer than the negative for any of 90 samples"},
 		{train.Totals{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90},
-			objective.Options{Mine: mine.MiningConfig{NegativeRange: mine.DistanceRange{From: new(3.0)}}},
+			objective.Options{Mine: objective.MiningConfig{NegativeRange: objective.DistanceRange{From: new(3.0)}}},
 			"90 times no candidate was within the range of distances: widen mine.positives_from"},
 		{train.Totals{Steps: 3, Samples: 96, NoPositive: 40, NoNegative: 56}, triplet, "but never both"},
 		{train.Totals{Steps: 3, Samples: 96, NoPositive: 90, Tuples: 6}, triplet, "90 of 96 samples had no positive"},

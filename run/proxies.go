@@ -5,7 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	dense "github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/objective"
 )
@@ -89,5 +89,5 @@ func (t *trainingStage) computeStartEmbeddings() (*dense.Dense, error) {
 		}
 		x = tail.Infer(x.Data[:x.Rows*x.Cols], x.Rows)
 	}
-	return rank.NormalizeRows(x), nil
+	return eval.NormalizeRows(x), nil
 }

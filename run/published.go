@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/network/published"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
@@ -55,7 +55,7 @@ func importPublished(weights, config string, data DataConfig) (*Model, []string,
 	cfg, notes := Default(), said.Notes
 	cfg.Data = data
 	cfg.Network = NetworkConfig{Name: name, Pretrained: weights, Normalize: Off, FrozenNorm: Off}
-	cfg.Eval.Distance = rank.Cosine.String()
+	cfg.Eval.Distance = eval.Cosine.String()
 	d, p := &cfg.Data, said.Preparation
 	if d.Pixels == "" && p.Pixels == "" {
 		notes = append(notes, fmt.Sprintf("%s does not state the range of pixel values of the network "+

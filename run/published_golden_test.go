@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // goldenNetwork is a network of testdata/published/gen.py and what PyTorch computes.

@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/rank"
+
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -178,7 +178,7 @@ func (m *Model) measure(ctx context.Context, s *scoredSet, to *Measurement, opt 
 	if err := s.embedAll(ctx, m.Net, m.Config.Eval.Batch); err != nil {
 		return adviseSkipping(err)
 	}
-	distance, err := rank.ParseDistance(m.Config.Eval.Distance)
+	distance, err := eval.ParseDistance(m.Config.Eval.Distance)
 	if err != nil {
 		return err
 	}

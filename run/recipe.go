@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
-	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // recipe is the fourth stage of a run: all that is known before the network is made. It has the
@@ -246,9 +246,9 @@ func (r *recipe) chooseLength() {
 	t, steps := &r.cfg.Train, r.sampler.Batches()
 	warmer := t.Epochs > 0 && t.Warmup >= float64(t.Epochs) // the rate would not begin to fall
 	if t.Schedule == "" && (t.Minutes > 0 || r.choosesLoss && !warmer) {
-		t.Schedule = string(optim.CosineRate)
+		t.Schedule = string(train.CosineRate)
 	}
-	t.Schedule = cmp.Or(t.Schedule, string(optim.ConstantRate))
+	t.Schedule = cmp.Or(t.Schedule, string(train.ConstantRate))
 	epochs := scratchEpochs
 	if r.cfg.Network.isPretrained() {
 		epochs = r.defaultEpochs()
@@ -323,7 +323,7 @@ func numSteps(samples int, s sampler) int {
 // schedule of the rate and a training part of the given size.
 func defaultSamples(schedule string, samples int) int {
 	most := min(maxDrawnSamples, maxDrawnTimes*samples)
-	if schedule == string(optim.CosineRate) {
+	if schedule == string(train.CosineRate) {
 		most = min(most, max(decayDrawnTimes*samples, decayDrawnSamples))
 	}
 	return most

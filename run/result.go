@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
+
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -295,7 +295,7 @@ func (t *trainer) compareWithUntrained(r *train.Result) string {
 // has. The last epoch is usually the best one then.
 func (t *trainer) hasDefaultLength() bool {
 	c := &t.cfg.Train
-	return c.Schedule == string(optim.CosineRate) && c.Epochs >= t.defaultEpochs()
+	return c.Schedule == string(train.CosineRate) && c.Epochs >= t.defaultEpochs()
 }
 
 // highestValue returns the highest value of a metric over the epochs.

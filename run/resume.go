@@ -16,7 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/nn/optim"
+
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -59,7 +59,7 @@ func (t *trainer) resume() (*train.Checkpoint, error) {
 // than before.
 func (t *trainer) noteRateChange(o train.Origin) error {
 	c := &t.cfg.Train
-	if c.Schedule != string(optim.CosineRate) {
+	if c.Schedule != string(train.CosineRate) {
 		return nil
 	}
 	was, err := Parse(configFile, []byte(o.Settings))

@@ -9,11 +9,11 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/enum"
-	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/zoo"
+	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/run/internal/keys"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // Setup is what a run is about to do.
@@ -260,10 +260,10 @@ func (s *Setup) furtherLossNames() []string {
 // describePolicies returns the policies of a section in plain words.
 func describePolicies(m Section) (positive, negative string) {
 	positive, negative = fmt.Sprint(m["positives"]), fmt.Sprint(m["negatives"])
-	if p, err := mine.ParsePositivePolicy(positive); err == nil {
+	if p, err := objective.ParsePositivePolicy(positive); err == nil {
 		positive = p.Words()
 	}
-	if n, err := mine.ParseNegativePolicy(negative); err == nil {
+	if n, err := objective.ParseNegativePolicy(negative); err == nil {
 		negative = n.Words()
 	}
 	for _, words := range []*string{&positive, &negative} {
@@ -319,7 +319,7 @@ func (s *Setup) describeTraining() string {
 // zero if patience cannot end the run, or seldom does because the rate falls to 0.
 func (s *Setup) UsualEpochs() (epochs [2]int) {
 	t := &s.Config.Train
-	if !t.canEndEarly() || !s.Config.Network.isPretrained() || t.Schedule == string(optim.CosineRate) {
+	if !t.canEndEarly() || !s.Config.Network.isPretrained() || t.Schedule == string(train.CosineRate) {
 		return epochs
 	}
 	for i, samples := range []int{usualMinSamples, usualMaxSamples} {

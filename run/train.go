@@ -15,7 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
+
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
@@ -68,7 +68,7 @@ type Options struct {
 	Loss loss.Loss
 	// Positives and Negatives, if set, replace the mining policies that the configuration names.
 	// config.yaml then says "own".
-	Positives, Negatives *mine.CustomPolicy
+	Positives, Negatives *objective.CustomPolicy
 	// Miner, if set, chooses the triplets of a batch in place of mining policies. A triplet is
 	// anchor, positive and negative as rows of e, the network's output. The loss must be a loss
 	// over triplets (loss.Tuples). Runs are reproducible only if the choice depends on nothing but

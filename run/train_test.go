@@ -18,8 +18,8 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
+
+	"github.com/kindred-ml/kindred/nn/safetensors"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -79,7 +79,7 @@ func TestRunLearnsAndWritesItsFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := eval.RecallAt(t.Context(), tab.X, tab.Labels()[0], rank.Euclidean, 1)
+	got, err := eval.RecallAt(t.Context(), tab.X, tab.Labels()[0], eval.Euclidean, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	dense "github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
@@ -288,12 +288,12 @@ func (t *trainer) computeWCCNFrom(ctx context.Context, s *scoredSet, net train.N
 	if w == nil {
 		return nil, nil
 	}
-	distance, err := rank.ParseDistance(t.cfg.Eval.Distance)
+	distance, err := eval.ParseDistance(t.cfg.Eval.Distance)
 	if err != nil {
 		return nil, err
 	}
 	var values [2][]float64 // without the layer, with it
-	for i, x := range []*dense.Dense{s.q.X, rank.NormalizeRows(w.apply(s.q.X))} {
+	for i, x := range []*dense.Dense{s.q.X, eval.NormalizeRows(w.apply(s.q.X))} {
 		m := newMargins(x, s.q.FineLabels(), distance)
 		if err := m.addEachOther(ctx); err != nil {
 			return nil, err
@@ -312,7 +312,7 @@ func (s *scoredSet) withWCCN(w *wccn) *scoredSet {
 	for _, e := range []**Embeddings{&out.q, &out.g, &out.d} {
 		if *e != nil {
 			behind := **e
-			behind.X = rank.NormalizeRows(w.apply(behind.X))
+			behind.X = eval.NormalizeRows(w.apply(behind.X))
 			*e = &behind
 		}
 	}
@@ -363,6 +363,6 @@ func (e *Embeddings) RecomputeWCCN(from func(pos int) bool) (*Embeddings, error)
 		return nil, errors.New("too few training samples are left to compute layer wccn")
 	}
 	out := *e
-	out.X = rank.NormalizeRows(w.apply(e.X))
+	out.X = eval.NormalizeRows(w.apply(e.X))
 	return &out, nil
 }

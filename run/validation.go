@@ -8,7 +8,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/rank"
+
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -72,7 +72,7 @@ func (s *scoredSet) addDistractors(cfg *Config, training *data.Part, bytes bool)
 }
 
 // validate scores the last embeddings of the validation samples by the metrics of this file.
-func (s *scoredSet) validate(ctx context.Context, cfg *Config, distance rank.Distance) ([]train.Metric, error) {
+func (s *scoredSet) validate(ctx context.Context, cfg *Config, distance eval.Distance) ([]train.Metric, error) {
 	name, out := marginMetric, []train.Metric(nil)
 	if s.d != nil {
 		name = marginDistractorsMetric
@@ -114,7 +114,7 @@ func hitRate(found []outcome) float64 {
 
 // searchOutcomes returns for each validation sample, as last embedded, whether the nearest item of its
 // gallery has its label.
-func (s *scoredSet) searchOutcomes(ctx context.Context, distance rank.Distance) ([]outcome, error) {
+func (s *scoredSet) searchOutcomes(ctx context.Context, distance eval.Distance) ([]outcome, error) {
 	x, labels := s.q.X, s.q.FineLabels()
 	var out []outcome
 	var err error
@@ -135,8 +135,8 @@ func (s *scoredSet) searchOutcomes(ctx context.Context, distance rank.Distance) 
 // searchGallery searches queries in a gallery, or among each other if gallery is nil. It also returns
 // the nearest items.
 func searchGallery(ctx context.Context, x *matrix.Dense, labels []int64, gallery *matrix.Dense, others []int64,
-	distance rank.Distance) ([]outcome, *rank.Neighbours, error) {
-	near, err := rank.Nearest(ctx, x, gallery, 1, rank.RankOptions{Distance: distance})
+	distance eval.Distance) ([]outcome, *eval.Neighbours, error) {
+	near, err := eval.Nearest(ctx, x, gallery, 1, eval.RankOptions{Distance: distance})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -164,7 +164,7 @@ func searchGallery(ctx context.Context, x *matrix.Dense, labels []int64, gallery
 // searchWithDistractors searches samples among each other and among distractors with another label. At
 // equal distances samples precede distractors, and lower rows precede higher ones.
 func searchWithDistractors(ctx context.Context, x *matrix.Dense, labels []int64, d *matrix.Dense, others []int64,
-	distance rank.Distance) ([]outcome, error) {
+	distance eval.Distance) ([]outcome, error) {
 	out, near, err := searchGallery(ctx, x, labels, nil, labels, distance)
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func searchWithDistractors(ctx context.Context, x *matrix.Dense, labels []int64,
 		}
 	}
 	k := min(most+1, d.Rows)
-	far, err := rank.Nearest(ctx, x, d, k, rank.RankOptions{Distance: distance})
+	far, err := eval.Nearest(ctx, x, d, k, eval.RankOptions{Distance: distance})
 	if err != nil {
 		return nil, err
 	}
@@ -200,9 +200,9 @@ func searchWithDistractors(ctx context.Context, x *matrix.Dense, labels []int64,
 	return out, nil
 }
 
-// isNearer compares two values of rank.Neighbours: squared distances or similarities.
-func isNearer(distance rank.Distance, a, b float64) bool {
-	if distance == rank.Euclidean {
+// isNearer compares two values of eval.Neighbours: squared distances or similarities.
+func isNearer(distance eval.Distance, a, b float64) bool {
+	if distance == eval.Euclidean {
 		return a < b
 	}
 	return a > b
@@ -210,7 +210,7 @@ func isNearer(distance rank.Distance, a, b float64) bool {
 
 // queryMargins returns the value of marginMetric for each validation sample, as last embedded. It is
 // NaN if the sample's gallery lacks its label or other labels.
-func (s *scoredSet) queryMargins(ctx context.Context, distance rank.Distance) ([]float64, error) {
+func (s *scoredSet) queryMargins(ctx context.Context, distance eval.Distance) ([]float64, error) {
 	m := newMargins(s.q.X, s.q.FineLabels(), distance)
 	if s.g != nil {
 		err := m.add(ctx, s.g.X, s.g.FineLabels(), false)
@@ -243,13 +243,13 @@ func meanNotNaN(values []float64) float64 {
 type margins struct {
 	x              *matrix.Dense
 	labels         []int64
-	distance       rank.Distance
+	distance       eval.Distance
 	same, other    []float32 // nearness of the nearest item with the query's label, and with another
 	pairs          float64   // number of pairs with different labels
 	sum, ofSquares float64   // sums over the nearness of these pairs
 }
 
-func newMargins(x *matrix.Dense, labels []int64, distance rank.Distance) *margins {
+func newMargins(x *matrix.Dense, labels []int64, distance eval.Distance) *margins {
 	m := &margins{labels: labels, distance: distance, same: make([]float32, x.Rows), other: make([]float32, x.Rows)}
 	m.x = m.similarityRows(x)
 	for i := range m.same {
@@ -260,8 +260,8 @@ func newMargins(x *matrix.Dense, labels []int64, distance rank.Distance) *margin
 
 // similarityRows returns rows whose dot products are the similarities; for distances it returns x.
 func (m *margins) similarityRows(x *matrix.Dense) *matrix.Dense {
-	if m.distance == rank.Cosine {
-		return rank.NormalizeRows(x)
+	if m.distance == eval.Cosine {
+		return eval.NormalizeRows(x)
 	}
 	return x
 }
@@ -288,7 +288,7 @@ func (m *margins) compare(ctx context.Context, g *matrix.Dense, labels []int64, 
 		n := min(marginBlock, m.x.Rows-at)
 		q, d := m.x.RowRange(at, at+n), near.RowRange(0, n)
 		sign := float32(1)
-		if m.distance == rank.Euclidean {
+		if m.distance == eval.Euclidean {
 			matrix.SquaredDistances(q, g, d)
 			sign = -1
 		} else {
@@ -347,7 +347,7 @@ func (t *trainer) pairedMargins(ctx context.Context, epoch int) ([]float64, erro
 	if u := t.untrained; epoch == 0 && u != nil && u.mayKeep(cfg) {
 		sets, net, cfg = u.scored, u.net, u.cfg
 	}
-	distance, err := rank.ParseDistance(cfg.Eval.Distance)
+	distance, err := eval.ParseDistance(cfg.Eval.Distance)
 	if err != nil {
 		return nil, err
 	}

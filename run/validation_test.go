@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -18,8 +18,8 @@ func TestFoundAmong(t *testing.T) {
 		n, m, d := 2+rng.IntN(40), 1+rng.IntN(60), 2+rng.IntN(5) // in one dimension all cosines tie
 		x, labels := randomRows(rng, n, d)
 		g, others := randomRows(rng, m, d)
-		far := func(distance rank.Distance, a, b []float32) float64 { return -nearness(distance, a, b) }
-		for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {
+		far := func(distance eval.Distance, a, b []float32) float64 { return -nearness(distance, a, b) }
+		for _, distance := range []eval.Distance{eval.Euclidean, eval.Cosine} {
 			hits, queries := 0, 0
 			for i := range n {
 				best, hit, any := math.Inf(1), false, false
@@ -57,11 +57,11 @@ func TestFoundAmong(t *testing.T) {
 func TestFoundAmongTies(t *testing.T) {
 	x := matrix.FromSlice(2, 1, []float32{1, 1})
 	g := matrix.FromSlice(3, 1, []float32{1, 1, 1})
-	found, err := searchWithDistractors(t.Context(), x, []int64{5, 5}, g, []int64{5, 7, 5}, rank.Euclidean)
+	found, err := searchWithDistractors(t.Context(), x, []int64{5, 5}, g, []int64{5, 7, 5}, eval.Euclidean)
 	if h, q := countHits(found); err != nil || h != 2 || q != 2 {
 		t.Errorf("%d of %d, %v", h, q, err)
 	}
-	found, err = searchWithDistractors(t.Context(), x, []int64{5, 6}, g, []int64{5, 7, 5}, rank.Euclidean)
+	found, err = searchWithDistractors(t.Context(), x, []int64{5, 6}, g, []int64{5, 7, 5}, eval.Euclidean)
 	if h, q := countHits(found); err != nil || h != 0 || q != 0 {
 		t.Errorf("classes of one: %d of %d, %v", h, q, err)
 	}
@@ -92,7 +92,7 @@ func TestFoundIn(t *testing.T) {
 		{g, []int64{1, 2, 2, 3}, []int64{1, 2, 2}, []outcome{hit, miss, hit, notSearched}},
 		{nil, []int64{1, 1, 2, 1}, []int64{1, 1, 2, 1}, []outcome{hit, hit, notSearched, miss}},
 	} {
-		got, _, err := searchGallery(t.Context(), x, c.labels, c.gallery, c.others, rank.Euclidean)
+		got, _, err := searchGallery(t.Context(), x, c.labels, c.gallery, c.others, eval.Euclidean)
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%v, want %v (%v)", got, c.want, err)
 		}
@@ -112,7 +112,7 @@ func TestMargins(t *testing.T) {
 		n, m, d := 2+rng.IntN(300), 1+rng.IntN(60), 2+rng.IntN(9)
 		x, labels := randomRows(rng, n, d)
 		g, others := randomRows(rng, m, d)
-		for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {
+		for _, distance := range []eval.Distance{eval.Euclidean, eval.Cosine} {
 			for _, distractors := range []bool{true, false} {
 				s := &scoredSet{set: ValidationSet, q: newEmbeddings(x, labels)}
 				if distractors {
@@ -138,7 +138,7 @@ func TestMarginsOfLittle(t *testing.T) {
 	same := matrix.FromSlice(4, 2, []float32{1, 1, 1, 1, 1, 1, 1, 1})
 	for what, labels := range map[string][]int64{"one place": {1, 1, 2, 2}, "one class": {1, 1, 1, 1},
 		"classes of one": {1, 2, 3, 4}} {
-		for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {
+		for _, distance := range []eval.Distance{eval.Euclidean, eval.Cosine} {
 			s := &scoredSet{q: newEmbeddings(same, labels)}
 			v, err := s.queryMargins(t.Context(), distance)
 			if meanNotNaN(v) != 0 || err != nil {
@@ -169,7 +169,7 @@ func randomRows(rng *rand.Rand, n, d int) (*matrix.Dense, []int64) {
 }
 
 // nearness is the nearness of two vectors.
-func nearness(distance rank.Distance, a, b []float32) float64 {
+func nearness(distance eval.Distance, a, b []float32) float64 {
 	var dot, aa, bb, square float64
 	for i := range a {
 		dot += float64(a[i]) * float64(b[i])
@@ -177,7 +177,7 @@ func nearness(distance rank.Distance, a, b []float32) float64 {
 		bb += float64(b[i]) * float64(b[i])
 		square += (float64(a[i]) - float64(b[i])) * (float64(a[i]) - float64(b[i]))
 	}
-	if distance == rank.Cosine {
+	if distance == eval.Cosine {
 		return dot / math.Sqrt(aa*bb)
 	}
 	return -square
@@ -185,7 +185,7 @@ func nearness(distance rank.Distance, a, b []float32) float64 {
 
 // definedMargin is marginMetric by its definition.
 func definedMargin(x *matrix.Dense, labels []int64, g *matrix.Dense, others []int64, distractors bool,
-	distance rank.Distance) float64 {
+	distance eval.Distance) float64 {
 	var all, margins []float64
 	for i, y := range labels {
 		own, other := math.Inf(-1), math.Inf(-1)

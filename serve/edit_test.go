@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/serve/api"
@@ -23,7 +23,7 @@ import (
 // serveIndex serves an index with some items, whose changes are computed as they are written.
 func serveIndex(t *testing.T, items ...store.Item) (*caller, *index.Index) {
 	t.Helper()
-	x, err := index.Create(filepath.Join(t.TempDir(), "things.index"), index.Config{Dim: 3, Distance: rank.Euclidean,
+	x, err := index.Create(filepath.Join(t.TempDir(), "things.index"), index.Config{Dim: 3, Distance: eval.Euclidean,
 		Network: index.Network{Network: embedding.Network{Name: "none"}}})
 	if err != nil {
 		t.Fatal(err)

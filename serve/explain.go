@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/eval/diagnose"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
+
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 	"github.com/kindred-ml/kindred/matrix"
@@ -182,11 +182,11 @@ func (s *Server) diagnoseNeighbourhood(ctx context.Context, a *searchRequest, la
 	if len(in.Labels) == 0 {
 		return nil, &diagnosisError{errors.New("no item around the query has a class")}
 	}
-	opt := diagnose.DiagnosisOptions{MaxK: 16, Seed: 1}
-	if a.info.Distance == rank.Cosine {
-		opt.Distance = rank.Cosine
+	opt := eval.DiagnosisOptions{MaxK: 16, Seed: 1}
+	if a.info.Distance == eval.Cosine {
+		opt.Distance = eval.Cosine
 	}
-	res, err := diagnose.Diagnose(ctx, in, opt)
+	res, err := eval.Diagnose(ctx, in, opt)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -241,9 +241,9 @@ func singleClass(hits []api.Neighbour, label string) (class any, ok bool) {
 }
 
 // diagnosisInput returns the vectors of the neighbours that have a class, and of the query item.
-func diagnosisInput(a *searchRequest, label string, hits []api.Neighbour) (diagnose.DiagnosisInput, map[int64]string) {
+func diagnosisInput(a *searchRequest, label string, hits []api.Neighbour) (eval.DiagnosisInput, map[int64]string) {
 	ids, names := map[string]int64{}, map[int64]string{}
-	var in diagnose.DiagnosisInput
+	var in eval.DiagnosisInput
 	var rows [][]float32
 	add := func(it *store.Item) {
 		class := store.FormatValue(it.Columns[label])

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/matrix"
@@ -219,7 +219,7 @@ func TestInfoDrift(t *testing.T) {
 // TestOtherCalibration: one for another distance or other vectors is refused.
 func TestOtherCalibration(t *testing.T) {
 	other := *calibrateSpots(t)
-	other.Distance = rank.Cosine
+	other.Distance = eval.Cosine
 	for _, c := range []Collection{{Name: "spots", Store: &storetest.Memory{Dim: 4}, Calibration: calibrateSpots(t)},
 		{Name: "spots", Store: &storetest.Memory{Dim: 3}, Calibration: &other}} {
 		_, err := New(Options{Collections: []Collection{c}})
@@ -322,7 +322,7 @@ func TestIdentifyByClass(t *testing.T) {
 		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{photo.Row(i)}, Coverage: coverage,
 			ByClass: byClass}).want(t, 200).into(t, &got)
 		all := matrix.FromSlice(len(names), 3, x)
-		g, err := decide.MeasureGallery(t.Context(), c.Calibration, all, names, rank.Euclidean)
+		g, err := decide.MeasureGallery(t.Context(), c.Calibration, all, names, eval.Euclidean)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -333,7 +333,7 @@ func TestIdentifyByClass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		to := rank.DistanceFunc(photo, all, rank.Euclidean)
+		to := eval.DistanceFunc(photo, all, eval.Euclidean)
 		var near []decide.Neighbour
 		for j, l := range names {
 			near = append(near, decide.Neighbour{Label: l, Distance: to(i, j)})

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
@@ -167,7 +167,7 @@ func (s *Server) makeQuery(r *http.Request, a *searchRequest) error {
 	if len(a.Terms) == 0 || len(a.Terms) > maxPhotosTogether {
 		return invalid.newProblem(searchAdvice, "%d terms: must be 1 to %d", len(a.Terms), maxPhotosTogether)
 	}
-	if by := a.info.Distance; by != rank.Cosine && !a.collection.HasUnitLength {
+	if by := a.info.Distance; by != eval.Cosine && !a.collection.HasUnitLength {
 		return invalid.newProblem("Search by a picture, an id or a vector.", "sums need cosine distance or vectors of unit "+
 			"length, and the distance of the collection %s is %s", a.collection.Name, by)
 	}

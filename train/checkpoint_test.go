@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // checkpointFile returns the file of the checkpoint after one epoch of small.

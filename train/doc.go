@@ -13,7 +13,7 @@
 //	net, err := nn.New(spec, nn.Options{Seed: 1})
 //	obj, err := objective.New(objective.Options{Loss: loss.Triplet{}})
 //	draw, err := data.NewBalanced(labels, data.BalancedConfig{Seed: 1})
-//	opt, err := optim.NewOptimizer(optim.OptimizerConfig{}, train.Params(net, obj))
+//	opt, err := train.NewOptimizer(train.OptimizerConfig{}, train.Params(net, obj))
 //	res, err := train.Loop(ctx, train.Config{
 //		Network: net, Data: train.Rows{X: x}, Labels: labels,
 //		Sampler: draw, Objective: obj, Optimizer: opt, Epochs: 10,
@@ -23,4 +23,7 @@
 // A run depends only on its inputs. The same seeds give the same bits on any number of cores. A
 // run that was stopped and resumes from its last Checkpoint gives the same bits as one that never
 // stopped. Package run does all this from a configuration, and writes a folder.
+//
+// Optimizers are Adam, AdamW and SGD, with weight decay, rates by parameter group, gradient clipping
+// and schedules. Formulas and defaults are PyTorch's.
 package train

@@ -10,7 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
+
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
@@ -62,7 +62,7 @@ func ExampleData() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	opt, err := optim.NewOptimizer(optim.OptimizerConfig{}, train.Params(net, obj))
+	opt, err := train.NewOptimizer(train.OptimizerConfig{}, train.Params(net, obj))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/rank"
+
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
+
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
@@ -69,7 +69,7 @@ func ExampleLoop() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	opt, err := optim.NewOptimizer(optim.OptimizerConfig{Rate: 0.01}, train.Params(net, obj))
+	opt, err := train.NewOptimizer(train.OptimizerConfig{Rate: 0.01}, train.Params(net, obj))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func ExampleLoop() {
 		log.Fatal(err)
 	}
 	for _, x := range []*matrix.Dense{test, e} {
-		recall, err := eval.RecallAt(ctx, x, want, rank.Euclidean, 1)
+		recall, err := eval.RecallAt(ctx, x, want, eval.Euclidean, 1)
 		if err != nil {
 			log.Fatal(err)
 		}

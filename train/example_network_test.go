@@ -8,9 +8,9 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
+
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
+
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -63,7 +63,7 @@ func ExampleNetwork() {
 		copy(x.Row(i), []float32{2 * rng.Float32(), float32(i%2) + rng.Float32()/5, 2 * rng.Float32()})
 	}
 	net := newGains(3)
-	pairs := mine.MiningConfig{Positives: mine.RandomPositive, Negatives: mine.HardNegative}
+	pairs := objective.MiningConfig{Positives: objective.RandomPositive, Negatives: objective.HardNegative}
 	obj, err := objective.New(objective.Options{Mine: pairs})
 	if err != nil {
 		log.Fatal(err)
@@ -72,7 +72,7 @@ func ExampleNetwork() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	opt, err := optim.NewOptimizer(optim.OptimizerConfig{Rate: 0.01}, train.Params(net, obj))
+	opt, err := train.NewOptimizer(train.OptimizerConfig{Rate: 0.01}, train.Params(net, obj))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
+
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -47,7 +47,7 @@ func small(t testing.TB, epochs int) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt, err := optim.NewOptimizer(optim.OptimizerConfig{Rate: 0.01}, Params(net, obj))
+	opt, err := NewOptimizer(OptimizerConfig{Rate: 0.01}, Params(net, obj))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
+
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -51,7 +51,7 @@ func pictureConfig(t *testing.T, n int, frozenNorm bool) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt, err := optim.NewOptimizer(optim.OptimizerConfig{Rate: 0.01}, Params(net, obj))
+	opt, err := NewOptimizer(OptimizerConfig{Rate: 0.01}, Params(net, obj))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,8 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/test/mutations"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // TestMutations changes what a checkpoint says beside its tensors, with the checksum put right.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/base/critical"
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/nn/safetensors"
+
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -22,7 +22,7 @@ type Config struct {
 	Sampler   Sampler
 	Objective Objective
 	// Optimizer updates the parameters of Network and Objective, as Params returns them.
-	Optimizer *optim.Optimizer
+	Optimizer *Optimizer
 
 	// Labels holds the label of every position of Data, for Objective. Positions with equal IDs
 	// are the same sample; if IDs is nil, all samples differ. See objective.Batch.

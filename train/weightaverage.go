@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // averagePrefix starts the names of the averaged tensors of a checkpoint.

@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/test/netcases"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // TestDevices: on one, two and three devices a batch that does not divide, and one of
@@ -46,7 +46,7 @@ func TestDevices(t *testing.T) {
 // TestDevicesTrain: with batch norm fixed, a run on three devices is that on one.
 func TestDevicesTrain(t *testing.T) {
 	p := newProblem()
-	p.optim = optim.OptimizerConfig{Method: optim.AdamW, WeightDecay: 0.1, ClipNorm: 0.5}
+	p.optim = train.OptimizerConfig{Method: train.AdamW, WeightDecay: 0.1, ClipNorm: 0.5}
 	opt := nn.Options{Seed: 1, FrozenNorm: true}
 	cpu, _, _ := twins(t, p.spec, opt)
 	_, host, dev := twinsOn(t, open(t, 3), p.spec, opt)

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/test/refdata"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 	"github.com/kindred-ml/kindred/nn/zoo"
+	"github.com/kindred-ml/kindred/train"
 	"github.com/kindred-ml/kindred/xla"
 )
 
@@ -55,7 +55,7 @@ func TestGoldenCurve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt, err := optim.NewDeviceOptimizer(optim.OptimizerConfig{Rate: want.Adam.Lr}, net.Params(), dev)
+	opt, err := train.NewDeviceOptimizer(train.OptimizerConfig{Rate: want.Adam.Lr}, net.Params(), dev)
 	if err != nil {
 		t.Fatal(err)
 	}

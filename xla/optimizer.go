@@ -7,11 +7,11 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // A Net is the optim.Device of its trained parameters.
-var _ optim.OptimizerDevice = (*Net)(nil)
+var _ train.OptimizerDevice = (*Net)(nil)
 
 // Holds tells whether the parameter is a trained parameter of the network.
 func (e *Net) Holds(p *nn.Param) bool { return e.moved[p] != nil }
@@ -43,9 +43,9 @@ const (
 )
 
 // momentCount is how many a parameter has.
-func momentCount(c *optim.OptimizerConfig) int {
+func momentCount(c *train.OptimizerConfig) int {
 	switch {
-	case c.Method != optim.SGD:
+	case c.Method != train.SGD:
 		return 2
 	case c.Momentum > 0:
 		return 1
@@ -54,7 +54,7 @@ func momentCount(c *optim.OptimizerConfig) int {
 }
 
 // TakeStep takes a step of the optimizer, the same on every device.
-func (e *Net) TakeStep(m optim.DeviceStep) {
+func (e *Net) TakeStep(m train.DeviceStep) {
 	if e.err != nil || e.values[trained] == 0 {
 		return
 	}
@@ -69,7 +69,7 @@ func (e *Net) TakeStep(m optim.DeviceStep) {
 		}
 	}
 	step := []float32{float32(m.Clip), float32(1 / math.Sqrt(m.Bias2)), float32(1 / m.Bias1)}
-	rules := map[*held]optim.ParamStep{}
+	rules := map[*held]train.ParamStep{}
 	for _, r := range m.Params {
 		rules[e.moved[r.Param]] = r
 	}
@@ -139,7 +139,7 @@ func (e *Net) start(r *replica, count int) error {
 
 // updateGraph is optim.Move. The numbers of the step, of each value the number of its
 // parameter, the values, gradients and moments go in; values and moments come out.
-func updateGraph(c *optim.OptimizerConfig, in []*tensor) []*tensor {
+func updateGraph(c *train.OptimizerConfig, in []*tensor) []*tensor {
 	step, rule, w, g, state := in[0], graph.InsertAxes(in[1], -1), in[2], in[3], in[4:]
 	number := func(i int) *tensor {
 		return spread(graph.Slice(step, graph.AxisRange(i, i+1)), w)
@@ -151,13 +151,13 @@ func updateGraph(c *optim.OptimizerConfig, in []*tensor) []*tensor {
 	}
 	rate, decay := each(0), each(1)
 	g = graph.Mul(g, number(clipNumber))
-	if c.Method != optim.AdamW {
+	if c.Method != train.AdamW {
 		g = graph.Add(g, graph.Mul(w, decay))
 	}
 	switch {
-	case c.Method == optim.SGD && len(state) == 0:
+	case c.Method == train.SGD && len(state) == 0:
 		return []*tensor{graph.Sub(w, graph.Mul(g, rate))}
-	case c.Method == optim.SGD:
+	case c.Method == train.SGD:
 		b := graph.Add(graph.MulScalar(state[0], c.Momentum), g)
 		d := b
 		if c.Nesterov {
@@ -167,7 +167,7 @@ func updateGraph(c *optim.OptimizerConfig, in []*tensor) []*tensor {
 	}
 	m := graph.Add(state[0], graph.MulScalar(graph.Sub(g, state[0]), 1-c.Beta1))
 	v := graph.Add(state[1], graph.MulScalar(graph.Sub(graph.Square(g), state[1]), 1-c.Beta2))
-	if c.Method == optim.AdamW {
+	if c.Method == train.AdamW {
 		w = graph.Sub(w, graph.Mul(w, graph.Mul(rate, decay)))
 	}
 	by := graph.AddScalar(graph.Mul(graph.Sqrt(v), number(rootNumber)), c.Eps)

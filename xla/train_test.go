@@ -13,7 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
+
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 	"github.com/kindred-ml/kindred/xla"
@@ -26,7 +26,7 @@ type problem struct {
 	spec   *nn.Spec
 	x      *matrix.Dense
 	labels []int64
-	optim  optim.OptimizerConfig
+	optim  train.OptimizerConfig
 }
 
 func newProblem() problem {
@@ -52,7 +52,7 @@ func newProblem() problem {
 }
 
 // run trains net; on tells where the optimizer moves its parameters.
-func (p *problem) run(t *testing.T, net train.Network, on optim.OptimizerDevice, epochs int, from *train.Checkpoint,
+func (p *problem) run(t *testing.T, net train.Network, on train.OptimizerDevice, epochs int, from *train.Checkpoint,
 	store train.Store) *train.Result {
 	t.Helper()
 	obj, err := objective.New(objective.Options{Loss: loss.Triplet{}})
@@ -63,11 +63,11 @@ func (p *problem) run(t *testing.T, net train.Network, on optim.OptimizerDevice,
 	if err != nil {
 		t.Fatal(err)
 	}
-	var o *optim.Optimizer
+	var o *train.Optimizer
 	if on == nil {
-		o, err = optim.NewOptimizer(p.optim, train.Params(net, obj))
+		o, err = train.NewOptimizer(p.optim, train.Params(net, obj))
 	} else {
-		o, err = optim.NewDeviceOptimizer(p.optim, train.Params(net, obj), on)
+		o, err = train.NewDeviceOptimizer(p.optim, train.Params(net, obj), on)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -83,10 +83,10 @@ func (p *problem) run(t *testing.T, net train.Network, on optim.OptimizerDevice,
 // TestTraining: ten steps and more of every optimizer take the same way as on the
 // CPU.
 func TestTraining(t *testing.T) {
-	for _, c := range []optim.OptimizerConfig{
-		{}, {Method: optim.AdamW, WeightDecay: 0.1, ClipNorm: 0.05}, {Method: optim.SGD, Rate: 0.05},
-		{Method: optim.SGD, Rate: 0.02, Momentum: 0.9, Nesterov: true, WeightDecay: 0.01},
-		{Method: optim.SGD, Rate: 0.02, Momentum: 0.9, Groups: []optim.ParamGroup{{Prefix: "end", Scale: 0.1}}},
+	for _, c := range []train.OptimizerConfig{
+		{}, {Method: train.AdamW, WeightDecay: 0.1, ClipNorm: 0.05}, {Method: train.SGD, Rate: 0.05},
+		{Method: train.SGD, Rate: 0.02, Momentum: 0.9, Nesterov: true, WeightDecay: 0.01},
+		{Method: train.SGD, Rate: 0.02, Momentum: 0.9, Groups: []train.ParamGroup{{Prefix: "end", Scale: 0.1}}},
 	} {
 		t.Run(fmt.Sprintf("%s nesterov %v groups %d", c.Method, c.Nesterov, len(c.Groups)), func(t *testing.T) {
 			p := newProblem()
@@ -122,7 +122,7 @@ func (k *kept) Save(c *train.Checkpoint) error {
 // checkpoint ends where each would have ended alone, in both directions.
 func TestEnginesHandOver(t *testing.T) {
 	p := newProblem()
-	p.optim = optim.OptimizerConfig{Method: optim.AdamW, WeightDecay: 0.05}
+	p.optim = train.OptimizerConfig{Method: train.AdamW, WeightDecay: 0.05}
 	whole, _, _ := twins(t, p.spec, nn.Options{Seed: 1})
 	p.run(t, whole, nil, 6, nil, nil)
 	for _, first := range []string{"cpu", "device"} {
@@ -176,7 +176,7 @@ func TestFrozenParameters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opt, err := optim.NewDeviceOptimizer(optim.OptimizerConfig{WeightDecay: 0.1}, host.Params(), dev)
+		opt, err := train.NewDeviceOptimizer(train.OptimizerConfig{WeightDecay: 0.1}, host.Params(), dev)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/app/cli/calibrate"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -22,7 +22,7 @@ type calibrationResult struct {
 	Photos     int                  `json:"photos"`
 	Copies     int                  `json:"copies"`
 	Failed     []string             `json:"failed,omitempty"` // names of failed photos that were left out
-	Distance   rank.Distance        `json:"distance"`
+	Distance   eval.Distance        `json:"distance"`
 	Thresholds []decide.Threshold   `json:"thresholds"`
 	Refused    []string             `json:"refused,omitempty"`
 	ECE        float64              `json:"ece"`

@@ -10,7 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/comparereport"
-	"github.com/kindred-ml/kindred/run/sweep"
+	"github.com/kindred-ml/kindred/internal/sweep"
 )
 
 func newCompare(a *app) *cobra.Command {

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/diagnose"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
+
 	"github.com/kindred-ml/kindred/internal/app/cli/results"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/diagnosisreport"
@@ -85,7 +85,7 @@ column fine, or label if the training labels are called coarse.`,
 }
 
 func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) error {
-	d, err := rank.ParseDistance(f.distance)
+	d, err := eval.ParseDistance(f.distance)
 	if err != nil {
 		return usageError(err)
 	}
@@ -108,7 +108,7 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 		if err != nil {
 			return err
 		}
-		r, err := diagnose.Diagnose(cmd.Context(), in, diagnose.DiagnosisOptions{
+		r, err := eval.Diagnose(cmd.Context(), in, eval.DiagnosisOptions{
 			Distance: d, Margin: f.margin, Anchors: f.anchors, Seed: a.seed,
 			Progress: func(stage string) { fmt.Fprintf(a.err, "%s: %s\n", escape.Name(arg), stage) },
 		})
@@ -145,7 +145,7 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 type namedDiagnosis struct {
 	Name string `json:"name"`
 	set  string // of a run's samples, or the file
-	*diagnose.Diagnosis
+	*eval.Diagnosis
 }
 
 // describeInput names what is read for an argument: a set of samples of a run, or a file.
@@ -158,19 +158,19 @@ func (f *diagnoseFlags) describeInput(arg string) string {
 }
 
 // load reads the embeddings of an argument: a file, or a run's folder.
-func (f *diagnoseFlags) load(a *app, arg string) (diagnose.DiagnosisInput, error) {
+func (f *diagnoseFlags) load(a *app, arg string) (eval.DiagnosisInput, error) {
 	l, err := f.open(a, arg)
 	if err != nil {
-		return diagnose.DiagnosisInput{}, err
+		return eval.DiagnosisInput{}, err
 	}
 	if l, err = l.Coarse(f.label, f.fine); err != nil {
-		return diagnose.DiagnosisInput{}, fmt.Errorf("%s: %w", arg, err)
+		return eval.DiagnosisInput{}, fmt.Errorf("%s: %w", arg, err)
 	}
 	if l, _, err = a.keepLabelled(l, arg, f.strict); err != nil {
-		return diagnose.DiagnosisInput{}, err
+		return eval.DiagnosisInput{}, err
 	}
 	ids, names := l.NamedLabels()
-	in := diagnose.DiagnosisInput{X: l.X, Labels: ids[0], Names: names[0]}
+	in := eval.DiagnosisInput{X: l.X, Labels: ids[0], Names: names[0]}
 	if len(ids) > 1 {
 		in.Fine = ids[1]
 	}

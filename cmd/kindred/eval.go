@@ -15,7 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/rank"
+
 	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/app/cli/results"
 	"github.com/kindred-ml/kindred/internal/app/cli/shards"
@@ -342,7 +342,7 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 		checkAtLeast("shard", f.shard, 1)); err != nil {
 		return cfg, err
 	}
-	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
+	if cfg.Distance, err = eval.ParseDistance(f.distance); err != nil {
 		return cfg, err
 	}
 	if cfg.Metrics, err = eval.ParseMetrics(f.metrics); err != nil {

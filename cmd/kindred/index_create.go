@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/app/cli/items"
@@ -157,7 +157,7 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 	f.joint = f.words != ""
 	cfg := index.Config{}
 	if f.distance != "" {
-		if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
+		if cfg.Distance, err = eval.ParseDistance(f.distance); err != nil {
 			return usageError(err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/app/cli/reembed"
 	"github.com/kindred-ml/kindred/internal/base/enum"
@@ -61,7 +61,7 @@ applies to one network: kindred calibrate INDEX makes a new one, and the old one
 }
 
 // check refuses flags that do not apply, and returns the distance that a flag names.
-func (f *reembedFlags) check() (by rank.Distance, err error) {
+func (f *reembedFlags) check() (by eval.Distance, err error) {
 	switch {
 	case f.run+f.network == "":
 		return 0, usagef("missing --run or --network: the network that embeds the photos")
@@ -69,7 +69,7 @@ func (f *reembedFlags) check() (by rank.Distance, err error) {
 		return 0, usagef("--words %s applies to --network: a text tower belongs to a network that was trained "+
 			"together with it and no further", f.words)
 	case f.distance != "":
-		if by, err = rank.ParseDistance(f.distance); err != nil {
+		if by, err = eval.ParseDistance(f.distance); err != nil {
 			return 0, usageError(err)
 		}
 	}
@@ -151,7 +151,7 @@ const oldCalibrationFile = "calibration.old.json"
 
 // recalibrate copies the calibration of a network to its index, unless the index has one that fits. It reports whether
 // the index then has one. A calibration of another network is put aside: no search and no server takes it.
-func (a *app) recalibrate(dir string, f *reembedFlags, m *run.Model, by rank.Distance, n index.Network) (bool, error) {
+func (a *app) recalibrate(dir string, f *reembedFlags, m *run.Model, by eval.Distance, n index.Network) (bool, error) {
 	file, source := calibrations.Path(dir, true), n.Network
 	have, missing := decide.Load(file)
 	if missing == nil && have.CheckNetwork(source, by.String(), m.Net.Spec().OutDim()) == nil {

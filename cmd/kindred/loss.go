@@ -13,7 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/app/cli/explain"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/mine"
+
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -51,8 +51,8 @@ knows all labels of a sample.
 --ids names the sample that each row was made from, such as the picture of two
 crops. Rows with the same id do not form a pair, neither positive nor negative.
 Without --ids every row is a different sample.`,
-			strings.Join(objective.LossNames(), ", "), strings.Join(mine.PositivePolicyNames(), ", "),
-			strings.Join(mine.NegativePolicyNames(), ", "), strings.Join(miningOptions(), ", ")),
+			strings.Join(objective.LossNames(), ", "), strings.Join(objective.PositivePolicyNames(), ", "),
+			strings.Join(objective.NegativePolicyNames(), ", "), strings.Join(miningOptions(), ", ")),
 		Example: `  kindred loss --embeddings E.npy --labels Y.npy --loss triplet --positives easy --negatives semihard --set margin=0.1
   kindred loss --embeddings E.npy --labels Y.npy --loss multisimilarity --grad G.npy --json
   kindred loss --embeddings E.npy --labels Y.npy --loss proxynca --proxies P.npy`,
@@ -66,9 +66,9 @@ Without --ids every row is a different sample.`,
 		"identities of the rows (.npy of integers, .csv of one column); default: all different", completeFiles)
 	fs.text(&f.Loss, "loss", "triplet", "the loss", completeWords(objective.LossNames()...))
 	fs.text(&f.Positives, "positives", "", "which positives count; default: the loss's own choice",
-		completeWords(mine.PositivePolicyNames()...))
+		completeWords(objective.PositivePolicyNames()...))
 	fs.text(&f.Negatives, "negatives", "", "which negatives count; default: the loss's own choice",
-		completeWords(mine.NegativePolicyNames()...))
+		completeWords(objective.NegativePolicyNames()...))
 	fs.repeated(&f.Set, "set", "an option, key=value; may be repeated", completeLossOption)
 	fs.text(&f.triplets, "triplets", "",
 		"triplets to use instead of mining (.npy, n x 3: anchor, positive, negative)", completeFiles)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/app/cli/results"
 	"github.com/kindred-ml/kindred/internal/base/budget"
@@ -127,7 +127,7 @@ func firstRows(rows report.Retrieval) report.Retrieval {
 func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	cfg := retrieval.Config{Queries: f.queries, Neighbours: f.k, Memory: int64(f.scratch) << 20, Seed: a.seed}
 	var err error
-	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
+	if cfg.Distance, err = eval.ParseDistance(f.distance); err != nil {
 		return usageError(err)
 	}
 	if err := f.chooseDir("", "neighbours.html", "random.png", "worst.png"); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/app/cli/itemsource"
 	"github.com/kindred-ml/kindred/internal/app/cli/results"
@@ -66,7 +66,7 @@ func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*itemsource
 		return nil, err
 	}
 	var r *itemsource.Items
-	distance := rank.Euclidean
+	distance := eval.Euclidean
 	if st.IsDir() {
 		r, distance, err = f.openRun(ctx, a, arg)
 	} else {
@@ -76,7 +76,7 @@ func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*itemsource
 		return nil, err
 	}
 	if f.distance != "" {
-		distance, err = rank.ParseDistance(f.distance)
+		distance, err = eval.ParseDistance(f.distance)
 	}
 	if err == nil {
 		err = r.Normalize(distance)
@@ -93,7 +93,7 @@ func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*itemsource
 }
 
 // openRun embeds the samples that a run trains and tests on.
-func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*itemsource.Items, rank.Distance, error) {
+func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*itemsource.Items, eval.Distance, error) {
 	m, err := run.Load(dir)
 	if err != nil {
 		return nil, 0, err
@@ -104,7 +104,7 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*itemsou
 	if f.photos.data != "" {
 		cfg.Data.Name, cfg.Data.Path = "", f.photos.data
 	}
-	distance, err := rank.ParseDistance(cfg.Eval.Distance)
+	distance, err := eval.ParseDistance(cfg.Eval.Distance)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/app/cli/results"
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -224,7 +224,7 @@ func (f *searchFlags) check(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	if spec.Distance != "" {
-		if _, err := rank.ParseDistance(spec.Distance); err != nil {
+		if _, err := eval.ParseDistance(spec.Distance); err != nil {
 			return usageError(err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/app/remote/weights"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
@@ -160,11 +160,11 @@ func TestSearchAndEmbedWithASavedNetwork(t *testing.T) {
 		}
 	}
 	res, _ := searchFor(t, filepath.Join(dir, "c0", "1.png"), "--network", saved, "--pixels", "inverted", "--in", dir)
-	if len(res.Queries) != 1 || len(res.Queries[0].Neighbours) != 10 || res.Distance != rank.Cosine.String() {
+	if len(res.Queries) != 1 || len(res.Queries[0].Neighbours) != 10 || res.Distance != eval.Cosine.String() {
 		t.Errorf("%+v", res)
 	}
 	// An index compares by the same, and by what the network's description says.
-	for said, want := range map[string]rank.Distance{"": rank.Cosine, "euclidean": rank.Euclidean} {
+	for said, want := range map[string]eval.Distance{"": eval.Cosine, "euclidean": eval.Euclidean} {
 		if net.Spec().Meta = nil; said != "" {
 			net.Spec().Meta = map[string]string{"distance": said}
 		}

@@ -15,10 +15,10 @@ import (
 
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	towers "github.com/kindred-ml/kindred/internal/network/textencoder"
 	"github.com/kindred-ml/kindred/internal/test/netcases"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/serve/api"
 )

@@ -18,7 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/sweepreport"
-	"github.com/kindred-ml/kindred/run/sweep"
+	"github.com/kindred-ml/kindred/internal/sweep"
 )
 
 func newSweep(a *app) *cobra.Command {

@@ -17,7 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/app/experiments/paper"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/page/report/sweepreport"
-	"github.com/kindred-ml/kindred/run/sweep"
+	"github.com/kindred-ml/kindred/internal/sweep"
 )
 
 func newTune(a *app) *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/app/remote/weights"
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // weightsServer serves a file of weights of about the size of vit_tiny_patch16's, which no

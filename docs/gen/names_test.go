@@ -14,7 +14,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mine"
+
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -102,8 +102,8 @@ func TestNamesAreComplete(t *testing.T) {
 		}
 	}
 	want("loss.name", objective.LossNames())
-	want("mine.positives", mine.PositivePolicyNames())
-	want("mine.negatives", mine.NegativePolicyNames())
+	want("mine.positives", objective.PositivePolicyNames())
+	want("mine.negatives", objective.NegativePolicyNames())
 }
 
 // TestNamesThatDoNotExist checks that nameError finds names that do not exist.

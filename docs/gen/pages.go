@@ -18,7 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/app/bench"
 	"github.com/kindred-ml/kindred/internal/app/remote/weights"
 	"github.com/kindred-ml/kindred/internal/test/ladder"
-	"github.com/kindred-ml/kindred/mine"
+
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -73,8 +73,8 @@ func policyPage(policies *source) ([]byte, error) {
 		names     []string
 		notes     map[string]note
 	}{
-		{"positive", "Positive", mine.PositivePolicyNames(), positiveNotes},
-		{"negative", "Negative", mine.NegativePolicyNames(), negativeNotes},
+		{"positive", "Positive", objective.PositivePolicyNames(), positiveNotes},
+		{"negative", "Negative", objective.NegativePolicyNames(), negativeNotes},
 	} {
 		comments := policies.constants(side.typ)
 		if len(comments) != len(side.names) {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -58,7 +57,7 @@ func TestKeysOfMining(t *testing.T) {
 			t.Errorf("there is no key mine.%s", key)
 		}
 		field, _, _ := strings.Cut(rest, "`")
-		at := reflect.TypeFor[mine.MiningConfig]()
+		at := reflect.TypeFor[objective.MiningConfig]()
 		for _, name := range strings.Split(field, ".") {
 			f, ok := at.FieldByName(name)
 			if !ok {

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/enum"
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/format/torchfile"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // ImportOptions adapt weights that were trained elsewhere.

@@ -54,7 +54,7 @@ type Neighbourhood struct {
 	Classes []LocalClass `json:"classes"`
 }
 
-// LocalClass is one class of the neighbourhood, as in diagnose.ClassDiagnosis.
+// LocalClass is one class of the neighbourhood, as in eval.ClassDiagnosis.
 type LocalClass struct {
 	Class       string   `json:"class"`
 	Rows        int      `json:"rows"`

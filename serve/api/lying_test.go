@@ -132,7 +132,7 @@ func lyingAnswers() map[string]func(net.Conn) {
 		"is empty":                      sendBody(""),
 		"has no content":                sendText("HTTP/1.1 204 No Content\r\n\r\n"),
 		"is a page":                     sendBody("<html>"),
-		"is not UTF-8":                   sendBody("{\"ids\":[\"\xff\"],\"status\":\"\xff\"}"),
+		"is not UTF-8":                  sendBody("{\"ids\":[\"\xff\"],\"status\":\"\xff\"}"),
 		"is deep":                       sendBody(strings.Repeat("[", 200_000)),
 		"is a deep object":              sendBody(strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)),
 		"is no number":                  sendBody(`{"items":NaN}`),

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/rank"
+
 	"github.com/kindred-ml/kindred/internal/compute/cluster"
 	"github.com/kindred-ml/kindred/internal/compute/projection"
 	"github.com/kindred-ml/kindred/matrix"
@@ -82,10 +82,10 @@ func productCases() []Case {
 			About: "exact search: the 9 nearest of 60,502 rows of 512 numbers for 6,000 queries, by product",
 			Items: queries,
 			Setup: func() (func() error, float64, error) {
-				x := rank.NormalizeRows(normalMatrix(n, d, 0))
+				x := eval.NormalizeRows(normalMatrix(n, d, 0))
 				return func() error {
-					_, err := rank.Nearest(context.Background(), x.RowRange(0, queries), x, k,
-						rank.RankOptions{Distance: rank.Dot})
+					_, err := eval.Nearest(context.Background(), x.RowRange(0, queries), x, k,
+						eval.RankOptions{Distance: eval.Dot})
 					return err
 				}, 2 * n * d * queries, nil
 			},
@@ -95,14 +95,14 @@ func productCases() []Case {
 			About: "Recall@1..1000 and MAP@R of 60,502 rows of 512 numbers in 11,316 classes, query = gallery",
 			Items: n,
 			Setup: func() (func() error, float64, error) {
-				x := rank.NormalizeRows(normalMatrix(n, d, 0))
+				x := eval.NormalizeRows(normalMatrix(n, d, 0))
 				labels := make([]int64, n)
 				for i := range labels {
 					labels[i] = int64(i % 11316)
 				}
 				return func() error {
-					return rank.RankPositives(context.Background(), rank.Set{X: x, Labels: [][]int64{labels}}, nil,
-						rank.RankOptions{Depth: 1000}, func(rank.RankedQuery) {})
+					return eval.RankPositives(context.Background(), eval.Set{X: x, Labels: [][]int64{labels}}, nil,
+						eval.RankOptions{Depth: 1000}, func(eval.RankedQuery) {})
 				}, 2 * n * d * n, nil
 			},
 		},

@@ -8,9 +8,9 @@ import (
 
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // stepCases time whole training steps: forward, easy positives with random
@@ -44,7 +44,7 @@ func stepCases() []Case {
 type stepper struct {
 	net       *nn.Net
 	objective *objective.Objective
-	optimizer *optim.Optimizer
+	optimizer *train.Optimizer
 	pixels    []float32
 	labels    []int64
 	grad      *matrix.Dense
@@ -82,7 +82,7 @@ func newStepper(o stepOptions) (*stepper, error) {
 	if s.objective, err = objective.New(opts); err != nil {
 		return nil, err
 	}
-	if s.optimizer, err = optim.NewOptimizer(optim.OptimizerConfig{Method: optim.Adam, Rate: 1e-3}, s.net.Params()); err != nil {
+	if s.optimizer, err = train.NewOptimizer(train.OptimizerConfig{Method: train.Adam, Rate: 1e-3}, s.net.Params()); err != nil {
 		return nil, err
 	}
 	for i := range s.labels {

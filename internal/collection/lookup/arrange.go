@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/internal/compute/rerank"
@@ -65,13 +65,13 @@ func (o *Options) Validate() error {
 // arranger turns the nearest items into the neighbours that Options ask for.
 type arranger struct {
 	g   Gallery
-	by  rank.Distance
+	by  eval.Distance
 	opt *Options
 }
 
 // check refuses copies under the dot distance, and groups by a column that no item has.
 func (r *arranger) check(columns []store.Column) error {
-	if r.opt.Collapse > 0 && r.by == rank.Dot {
+	if r.opt.Collapse > 0 && r.by == eval.Dot {
 		return &option.InapplicableError{Setting: "collapse", To: "a gallery with dot distance",
 			Reason: "copies have no small distance there"}
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/serve/api"
@@ -177,7 +177,7 @@ func TestValidateOptions(t *testing.T) {
 
 // Copies have no small distance under the dot product.
 func TestCollapseDot(t *testing.T) {
-	g := &Table{Set: &Set{Table: &embedding.Table{X: matrix.New(2, 2)}}, Distance: rank.Dot}
+	g := &Table{Set: &Set{Table: &embedding.Table{X: matrix.New(2, 2)}}, Distance: eval.Dot}
 	_, err := Nearest(t.Context(), g, []Query{{Vector: []float32{0, 0}}}, Options{K: 1,
 		Arrange: api.Arrange{Collapse: 1}})
 	if err == nil || !strings.HasPrefix(err.Error(), "collapse does not apply to a gallery with dot distance") {

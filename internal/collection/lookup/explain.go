@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/serve/api"
 )
@@ -25,10 +25,10 @@ func (s *Source) Explain(in *Info, opt *Options, file string) *api.Provenance {
 
 // Explain is Source.Explain for a gallery that is described for people. file is the calibration's.
 func Explain(in *Info, gallery string, opt *Options, file string) *api.Provenance {
-	p := &api.Provenance{Gallery: gallery, Distance: map[rank.Distance]string{
-		rank.Euclidean: "euclidean: the square root of the sum of the squared differences",
-		rank.Cosine:    "cosine: 1 - the cosine of the angle, 0 to 2",
-		rank.Dot:       "dot: minus the sum of the products"}[in.Distance]}
+	p := &api.Provenance{Gallery: gallery, Distance: map[eval.Distance]string{
+		eval.Euclidean: "euclidean: the square root of the sum of the squared differences",
+		eval.Cosine:    "cosine: 1 - the cosine of the angle, 0 to 2",
+		eval.Dot:       "dot: minus the sum of the products"}[in.Distance]}
 	if opt.Same != nil {
 		p.MatchProbability = "the probability that an item at this distance shows the same thing, by the calibration"
 		if file != "" {

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/serve/api"
@@ -17,11 +17,11 @@ import (
 )
 
 // FormatDistance returns a distance with its name: distance 0.71, cosine 0.749, product 3.2.
-func FormatDistance(by rank.Distance, distance float64) string {
+func FormatDistance(by eval.Distance, distance float64) string {
 	switch by {
-	case rank.Cosine:
+	case eval.Cosine:
 		return fmt.Sprintf("cosine %.3f", 1-distance)
-	case rank.Dot:
+	case eval.Dot:
 		return fmt.Sprintf("product %.4g", -distance)
 	}
 	return fmt.Sprintf("distance %.4g", distance)
@@ -34,7 +34,7 @@ func FormatProbability(n *api.Neighbour, distance string, p float64) string {
 	switch {
 	case n.IsQuery:
 		return "this very picture"
-	case distance != rank.Dot.String() && n.Distance < equal:
+	case distance != eval.Dot.String() && n.Distance < equal:
 		return "an equal embedding"
 	}
 	return "the same: " + decide.Percent(p)

@@ -7,7 +7,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -35,7 +35,7 @@ type Gallery interface {
 type Info struct {
 	Name       string // name for people
 	Items, Dim int
-	Distance   rank.Distance
+	Distance   eval.Distance
 	Columns    []store.Column
 }
 

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/compute/selfmatch"
 	"github.com/kindred-ml/kindred/run"
@@ -41,7 +41,7 @@ type Items struct {
 // Info returns the columns of an index in the order of their first appearance.
 func (g *Items) Info(ctx context.Context) (Info, error) {
 	if g.Known != nil {
-		by, err := rank.ParseDistance(g.Known.Distance)
+		by, err := eval.ParseDistance(g.Known.Distance)
 		return Info{g.Name, g.Known.Items, g.Known.Dim, by, g.Known.Columns}, err
 	}
 	in, err := g.Store.Info(ctx)
@@ -51,7 +51,7 @@ func (g *Items) Info(ctx context.Context) (Info, error) {
 	if g.Index != nil {
 		in.Columns = g.Index.Info().Columns
 	}
-	by, err := rank.ParseDistance(in.Distance)
+	by, err := eval.ParseDistance(in.Distance)
 	return Info{g.Name, in.Items, in.Dim, by, in.Columns}, err
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/option"
@@ -201,7 +201,7 @@ func (s *Source) OpenTower() (*textencoder.Tower, error) {
 
 // OpenIndexTower opens the text tower that an index remembers. Without one, why says for people why words cannot be
 // looked up; err has what the owner of the index can mend.
-func (s *Source) OpenIndexTower(by rank.Distance) (t *textencoder.Tower, why string, err error) {
+func (s *Source) OpenIndexTower(by eval.Distance) (t *textencoder.Tower, why string, err error) {
 	m, err := s.Model()
 	trained := (*provenance.TrainedError)(nil)
 	switch {
@@ -226,13 +226,13 @@ func (s *Source) OpenIndexTower(by rank.Distance) (t *textencoder.Tower, why str
 }
 
 // Metric returns the distance of the gallery, before it is made.
-func (s *Source) Metric(ctx context.Context) (rank.Distance, error) {
+func (s *Source) Metric(ctx context.Context) (eval.Distance, error) {
 	if s.Items != nil {
 		in, err := s.Items.Info(ctx)
 		return in.Distance, err
 	}
 	if s.Distance != "" {
-		return rank.ParseDistance(s.Distance)
+		return eval.ParseDistance(s.Distance)
 	}
 	m, err := s.model()
 	if err != nil {
@@ -243,7 +243,7 @@ func (s *Source) Metric(ctx context.Context) (rank.Distance, error) {
 
 // Gallery returns the open index or store, or makes the table, which compares by a distance. With labelled, items
 // without a label are left out, and a gallery without labels is an error.
-func (s *Source) Gallery(ctx context.Context, by rank.Distance, labelled bool) (Gallery, error) {
+func (s *Source) Gallery(ctx context.Context, by eval.Distance, labelled bool) (Gallery, error) {
 	const noLabels = "identify needs a gallery with labels"
 	if s.Items != nil {
 		if !labelled {

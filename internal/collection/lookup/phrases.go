@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -138,8 +138,8 @@ func SumQueries(name string, terms []Summand) (*Query, error) {
 
 // CanSum reports whether a network and a distance compare vectors of unit length with the items of a gallery as they
 // should be.
-func CanSum(m *run.Model, by rank.Distance) bool {
-	return by == rank.Cosine || m != nil && IsUnitLength(m.Net.Spec())
+func CanSum(m *run.Model, by eval.Distance) bool {
+	return by == eval.Cosine || m != nil && IsUnitLength(m.Net.Spec())
 }
 
 // IsUnitLength reports whether a network's embeddings have unit length, so that all distances rank them alike.

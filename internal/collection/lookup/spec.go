@@ -42,7 +42,7 @@ type Spec struct {
 	Column     string // column of the classes; "": the usual one
 	GroupBy    string // further column to read; "": none
 	Distance   string // of a table; "": that of the network
-	Memory     int64  // for ranking a table, as in rank.RankOptions
+	Memory     int64  // for ranking a table, as in eval.RankOptions
 	Words      string // folder of the text tower; "": the one that the index remembers
 	Strict     bool   // an unreadable photo is an error
 	// ForceNetwork accepts embeddings of different networks.

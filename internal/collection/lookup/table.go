@@ -7,7 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
@@ -17,8 +17,8 @@ import (
 type Table struct {
 	*Set
 	Name     string
-	Distance rank.Distance
-	Memory   int64 // for ranking, as in rank.RankOptions
+	Distance eval.Distance
+	Memory   int64 // for ranking, as in eval.RankOptions
 }
 
 // Info describes the table, whose labels are texts.
@@ -40,9 +40,9 @@ func (t *Table) searchNear(ctx context.Context, queries []Query, k int, opt *Opt
 	for i := range queries {
 		terms = max(terms, len(queries[i].Terms))
 	}
-	found, err := rank.NearestPhotos(ctx, rank.PhotoSet{X: x, Path: func(i int) string { return queries[i].Path }},
-		rank.PhotoSet{X: t.Table.X, Path: t.WholePath}, k+spareItems*terms,
-		rank.RankOptions{Distance: t.Distance, Memory: t.Memory})
+	found, err := eval.NearestPhotos(ctx, eval.PhotoSet{X: x, Path: func(i int) string { return queries[i].Path }},
+		eval.PhotoSet{X: t.Table.X, Path: t.WholePath}, k+spareItems*terms,
+		eval.RankOptions{Distance: t.Distance, Memory: t.Memory})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (t *Table) searchNear(ctx context.Context, queries []Query, k int, opt *Opt
 }
 
 // leaveOutTerms leaves out the items that are a term of a sum.
-func (t *Table) leaveOutTerms(q *Query, f *rank.PhotoNeighbours) {
+func (t *Table) leaveOutTerms(q *Query, f *eval.PhotoNeighbours) {
 	if len(q.Terms) == 0 {
 		return
 	}
@@ -163,7 +163,7 @@ func (t *Table) FindForeignQuery(queries []Query, answers []api.Answer) (query i
 			}
 		}
 		for _, name := range answers[i].QueryIDs {
-			if j := rows[name]; RelativeDistance(queries[i].Vector, t.Table.X.Row(j), rank.Euclidean) > 0.05 {
+			if j := rows[name]; RelativeDistance(queries[i].Vector, t.Table.X.Row(j), eval.Euclidean) > 0.05 {
 				return i, true
 			}
 		}
@@ -173,13 +173,13 @@ func (t *Table) FindForeignQuery(queries []Query, answers []api.Answer) (query i
 
 // RelativeDistance returns the Euclidean distance between two embeddings, in lengths of the first. For the
 // cosine distance both are scaled to length 1 before.
-func RelativeDistance(a, b []float32, by rank.Distance) float64 {
+func RelativeDistance(a, b []float32, by eval.Distance) float64 {
 	var ab, aa, bb float64
 	for k := range a {
 		x, y := float64(a[k]), float64(b[k])
 		ab, aa, bb = ab+x*y, aa+x*x, bb+y*y
 	}
-	if by == rank.Cosine && aa > 0 && bb > 0 {
+	if by == eval.Cosine && aa > 0 && bb > 0 {
 		return math.Sqrt(max(0, 2-2*ab/math.Sqrt(aa*bb)))
 	}
 	if aa == 0 {

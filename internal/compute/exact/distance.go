@@ -83,7 +83,7 @@ func inverseNorms(m *matrix.Dense) []float64 {
 	return inv
 }
 
-// Between is rank.DistanceFunc for rows of one length.
+// Between is eval.DistanceFunc for rows of one length.
 func Between(q, g *matrix.Dense, d Distance) func(i, j int) float64 {
 	s := newScorer(q, g, d)
 	switch d {

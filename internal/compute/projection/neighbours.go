@@ -3,7 +3,7 @@ package projection
 import (
 	"context"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -25,7 +25,7 @@ func findNeighbours(ctx context.Context, x *matrix.Dense, k int) (*neighbours, e
 		return nb, nil
 	}
 	c, scale := centreColumns(x)
-	found, err := rank.Nearest(ctx, c, nil, k, rank.RankOptions{})
+	found, err := eval.Nearest(ctx, c, nil, k, eval.RankOptions{})
 	if err != nil {
 		return nil, err
 	}

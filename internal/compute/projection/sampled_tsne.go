@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -132,7 +132,7 @@ func (a *Anchors) Place(ctx context.Context, x *matrix.Dense) (xs, ys []float64,
 
 func (a *Anchors) place(ctx context.Context, x *matrix.Dense, xs, ys []float64) error {
 	k := min(anchorNeighbours, a.x.Rows)
-	nb, err := rank.Nearest(ctx, x, a.x, k, rank.RankOptions{})
+	nb, err := eval.Nearest(ctx, x, a.x, k, eval.RankOptions{})
 	if err != nil {
 		return err
 	}

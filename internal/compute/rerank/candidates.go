@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// Candidates are the items that a search found. The numbers must be finite (rank.CheckFinite), and By a known distance.
+// Candidates are the items that a search found. The numbers must be finite (eval.CheckFinite), and By a known distance.
 // The methods only read, so they may run at the same time. They panic if Query and the rows of X differ in length.
 type Candidates struct {
 	Query []float32
 	X     *matrix.Dense // a row for each candidate, nearest first; may have no rows
-	By    rank.Distance
+	By    eval.Distance
 }
 
 // rows returns the number of candidates.
@@ -31,7 +31,7 @@ func (c *Candidates) distancesFrom(x []float32) []float64 {
 	if len(out) == 0 {
 		return out
 	}
-	far := rank.DistanceFunc(matrix.FromSlice(1, len(x), x), c.X, c.By)
+	far := eval.DistanceFunc(matrix.FromSlice(1, len(x), x), c.X, c.By)
 	for j := range out {
 		out[j] = far(0, j)
 	}

@@ -9,16 +9,16 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/test/ctxtest"
 	"github.com/kindred-ml/kindred/internal/test/rowtest"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-var distances = []rank.Distance{rank.Euclidean, rank.Cosine, rank.Dot}
+var distances = []eval.Distance{eval.Euclidean, eval.Cosine, eval.Dot}
 
 // found returns rows 1.. of x as the candidates of row 0, nearest first.
-func found(x *matrix.Dense, by rank.Distance) *Candidates {
+func found(x *matrix.Dense, by eval.Distance) *Candidates {
 	c := &Candidates{Query: x.Row(0), X: x.RowRange(1, x.Rows), By: by}
 	sorted := matrix.New(c.X.Rows, x.Cols)
 	for k, i := range Order(c.distancesFrom(c.Query)) {
@@ -29,7 +29,7 @@ func found(x *matrix.Dense, by rank.Distance) *Candidates {
 }
 
 // draw returns m candidates of a kind of rows.
-func draw(kind string, m int, by rank.Distance) *Candidates {
+func draw(kind string, m int, by eval.Distance) *Candidates {
 	x := matrix.New(m+1, 5)
 	rowtest.Kinds[kind](rand.New(rand.NewPCG(uint64(m), 7)), x)
 	return found(x, by)
@@ -48,7 +48,7 @@ func forEachCase(t *testing.T, check func(t *testing.T, c *Candidates)) {
 
 // apart returns the distance of two rows by the definition in package rank.
 func (c *Candidates) apart(x, y []float32) float64 {
-	return rank.DistanceFunc(matrix.FromSlice(1, len(x), x), matrix.FromSlice(1, len(y), y), c.By)(0, 0)
+	return eval.DistanceFunc(matrix.FromSlice(1, len(x), x), matrix.FromSlice(1, len(y), y), c.By)(0, 0)
 }
 
 // checkNear fails if values differ by more than tolerance, relative to the largest.
@@ -78,7 +78,7 @@ func TestOrder(t *testing.T) {
 }
 
 func TestLongFunctionsStop(t *testing.T) {
-	c := draw("normal", 900, rank.Cosine)
+	c := draw("normal", 900, eval.Cosine)
 	distance := c.distancesFrom(c.Query)
 	for name, compute := range map[string]func(ctx context.Context) error{
 		"KReciprocal": func(ctx context.Context) error {
@@ -100,7 +100,7 @@ func TestLongFunctionsStop(t *testing.T) {
 
 // The results have the same bits for any number of threads.
 func TestThreads(t *testing.T) {
-	c := draw("duplicates", 700, rank.Cosine)
+	c := draw("duplicates", 700, eval.Cosine)
 	compute := func() (all []float64) {
 		a, err := c.KReciprocal(t.Context(), K1, K2, Lambda)
 		if err != nil {
@@ -130,7 +130,7 @@ func TestThreads(t *testing.T) {
 }
 
 func TestShapesPanic(t *testing.T) {
-	c := draw("normal", 4, rank.Cosine)
+	c := draw("normal", 4, eval.Cosine)
 	for name, f := range map[string]func(){
 		"dimensions": func() { (&Candidates{Query: c.Query[:3], X: c.X}).AlphaQE(1, 1) },
 		"distances":  func() { _, _ = c.Diverse(t.Context(), make([]float64, 3), 2, 0.5) },
@@ -150,7 +150,7 @@ func TestShapesPanic(t *testing.T) {
 
 // Numbers outside their range are errors.
 func TestRanges(t *testing.T) {
-	c, ctx := draw("normal", 4, rank.Cosine), t.Context()
+	c, ctx := draw("normal", 4, eval.Cosine), t.Context()
 	errs := map[string]error{}
 	_, errs["k1"] = c.KReciprocal(ctx, 0, 1, 0.5)
 	_, errs["k2"] = c.KReciprocal(ctx, 1, 0, 0.5)

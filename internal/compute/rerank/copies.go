@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
@@ -15,7 +15,7 @@ import (
 //
 // By the Euclidean distance, two members of a group may be up to twice as far apart. A member may be nearer to a later
 // leader. With within 0 only duplicates join: equal vectors (Euclidean), parallel ones (cosine; vectors of zeros are
-// not parallel). Under rank.Dot a distance is minus the product, so within is usually negative. It computes one
+// not parallel). Under eval.Dot a distance is minus the product, so within is usually negative. It computes one
 // distance for each pair of a leader and a later candidate without a leader. It returns an error if within is NaN, or
 // the error of ctx, wrapped.
 func (c *Candidates) NearCopies(ctx context.Context, within float64, most int) ([]int, error) {
@@ -31,7 +31,7 @@ func (c *Candidates) NearCopies(ctx context.Context, within float64, most int) (
 	for i := range leader {
 		leader[i] = alone
 	}
-	between := rank.DistanceFunc(c.X, c.X, c.By)
+	between := eval.DistanceFunc(c.X, c.X, c.By)
 	leaders := 0
 	for i := range leader {
 		if leader[i] != alone || most > 0 && leaders == most {

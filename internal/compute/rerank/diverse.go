@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
@@ -45,7 +45,7 @@ func (c *Candidates) Diverse(ctx context.Context, distance []float64, k int, lam
 	if own, given := valueRange(c.distancesFrom(c.Query)), valueRange(distance); own > 0 && given > 0 {
 		factor = own / given
 	}
-	between := rank.DistanceFunc(c.X, c.X, c.By)
+	between := eval.DistanceFunc(c.X, c.X, c.By)
 	apart := slices.Repeat([]float64{math.Inf(1)}, m) // distance from the nearest chosen one
 	chosen, next := make([]int, 0, k), Order(distance)[0]
 	for {

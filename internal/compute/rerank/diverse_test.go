@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -70,7 +70,7 @@ func TestDiverse(t *testing.T) {
 
 // The scale of the distances does not matter.
 func TestDiverseScale(t *testing.T) {
-	c := draw("normal", 60, rank.Euclidean)
+	c := draw("normal", 60, eval.Euclidean)
 	distance := c.distancesFrom(c.Query)
 	want, err := c.Diverse(t.Context(), distance, 20, 0.5)
 	if err != nil {

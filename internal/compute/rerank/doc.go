@@ -2,7 +2,7 @@
 // the vectors of the items that a search found, nearest first. Out: a new distance for each candidate (AlphaQE,
 // KReciprocal), or positions of candidates (Diverse, NearCopies).
 //
-//	c := &rerank.Candidates{Query: q, X: found, By: rank.Cosine}
+//	c := &rerank.Candidates{Query: q, X: found, By: eval.Cosine}
 //	distance, err := c.KReciprocal(ctx, rerank.K1, rerank.K2, rerank.Lambda)
 //	order := rerank.Order(distance) // positions in found, the nearest first
 //

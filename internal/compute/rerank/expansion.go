@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -19,7 +19,7 @@ const (
 //	q' = (q + sum of w_i x_i) / (1 + sum of w_i),  w_i = max(0, cos(q, x_i))^alpha,
 //
 // summed over the n first candidates (alpha query expansion: Radenovic, Tolias and Chum, Fine-tuning CNN Image
-// Retrieval with No Human Annotation, TPAMI 2019). Under rank.Cosine, q and x_i have unit length in the sum, as in the
+// Retrieval with No Human Annotation, TPAMI 2019). Under eval.Cosine, q and x_i have unit length in the sum, as in the
 // paper. Under the other distances they keep their lengths, and the mean keeps q' at the scale of the candidates. For
 // vectors of unit length, all three distances give the same order.
 //
@@ -35,9 +35,9 @@ func (c *Candidates) AlphaQE(n int, alpha float64) []float64 {
 		return c.distancesFrom(c.Query)
 	}
 	q, first := matrix.FromSlice(1, len(c.Query), c.Query), c.X.RowRange(0, n)
-	far := rank.DistanceFunc(q, first, rank.Cosine)
-	if c.By == rank.Cosine {
-		q, first = rank.NormalizeRows(q), rank.NormalizeRows(first)
+	far := eval.DistanceFunc(q, first, eval.Cosine)
+	if c.By == eval.Cosine {
+		q, first = eval.NormalizeRows(q), eval.NormalizeRows(first)
 	}
 	sum, total := make([]float64, len(c.Query)), 1.0
 	for k, v := range q.Row(0) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -21,7 +21,7 @@ func length(x []float32) float64 {
 // alphaQE is AlphaQE by its formula.
 func alphaQE(c *Candidates, n int, alpha float64) []float64 {
 	unit := func(x []float32) float64 {
-		if l := length(x); c.By == rank.Cosine && l > 0 {
+		if l := length(x); c.By == eval.Cosine && l > 0 {
 			return l
 		}
 		return 1
@@ -64,10 +64,10 @@ func TestAlphaQE(t *testing.T) {
 				for i := range want {
 					size = max(size, math.Abs(want[i]), length(c.X.Row(i)))
 				}
-				if c.By == rank.Cosine {
+				if c.By == eval.Cosine {
 					size = 1
 				}
-				if c.By == rank.Dot {
+				if c.By == eval.Dot {
 					size *= max(size, length(c.Query))
 				}
 				for i := range want {
@@ -82,7 +82,7 @@ func TestAlphaQE(t *testing.T) {
 
 // For rows of length 1 all distances give one order, and without expansion the order is that of the search.
 func TestAlphaQEOrder(t *testing.T) {
-	x := rank.NormalizeRows(draw("normal", 80, rank.Cosine).X)
+	x := eval.NormalizeRows(draw("normal", 80, eval.Cosine).X)
 	var want []int
 	for _, by := range distances {
 		c := found(x, by)
@@ -90,7 +90,7 @@ func TestAlphaQEOrder(t *testing.T) {
 			t.Errorf("%s: without expansion the order is %v", by, got)
 		}
 		order := Order(c.AlphaQE(5, Alpha))
-		if by == rank.Euclidean {
+		if by == eval.Euclidean {
 			want = order
 		}
 		if slices.IsSorted(order) || !slices.Equal(order, want) {
@@ -101,12 +101,12 @@ func TestAlphaQEOrder(t *testing.T) {
 
 func TestAlphaQEOfZeros(t *testing.T) {
 	x := matrix.FromSlice(3, 2, []float32{0, 0, 3, 4, 0, 0})
-	for by, want := range map[rank.Distance][]float64{
-		rank.Euclidean: {5, 0}, rank.Cosine: {1, 1}, rank.Dot: {0, 0},
+	for by, want := range map[eval.Distance][]float64{
+		eval.Euclidean: {5, 0}, eval.Cosine: {1, 1}, eval.Dot: {0, 0},
 	} {
 		c := &Candidates{Query: x.Row(2), X: x.RowRange(1, 3), By: by}
 		checkNear(t, c.AlphaQE(2, 0), want, 1e-7)
 	}
-	c := &Candidates{Query: []float32{6, 8}, X: matrix.FromSlice(2, 2, []float32{0, 0, 3, 4}), By: rank.Cosine}
+	c := &Candidates{Query: []float32{6, 8}, X: matrix.FromSlice(2, 2, []float32{0, 0, 3, 4}), By: eval.Cosine}
 	checkNear(t, c.AlphaQE(1, 0), []float64{1, 0}, 1e-7)
 }

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/matrix"
@@ -75,7 +75,7 @@ func (c *Candidates) KReciprocal(ctx context.Context, k1, k2 int, lambda float64
 // neighbourhoods has the query, node 0, and the candidates, the nodes from 1.
 type neighbourhoods struct {
 	n       int
-	by      rank.Distance
+	by      eval.Distance
 	first   []float64     // d of the query
 	nearest [][]int32     // of each node: itself, then the others by distance and number
 	product *matrix.Dense // of the shifted rows; for dot, of the rows with the shifted rows
@@ -91,27 +91,27 @@ func (c *Candidates) neighbourhoods(ctx context.Context, k int) (*neighbourhoods
 	for i := 1; i < n; i++ {
 		copy(x.Row(i), c.X.Row(i-1))
 	}
-	near, err := rank.Nearest(ctx, x, nil, k, rank.RankOptions{Distance: c.By})
+	near, err := eval.Nearest(ctx, x, nil, k, eval.RankOptions{Distance: c.By})
 	if err != nil {
 		return nil, err
 	}
 	g := &neighbourhoods{n: n, by: c.By, nearest: make([][]int32, n), product: matrix.New(n, n),
 		shifted: shiftRows(x, c.By),
-		between: rank.DistanceFunc(x, x, c.By)}
+		between: eval.DistanceFunc(x, x, c.By)}
 	for i := range g.nearest {
 		g.nearest[i] = slices.Concat([]int32{int32(i)}, near.Row[i*k:(i+1)*k])
 	}
 	for j := range n {
 		v := g.between(0, j)
-		if c.By == rank.Euclidean {
+		if c.By == eval.Euclidean {
 			v *= v
 		}
 		g.first = append(g.first, v)
 	}
 	relativeDistances(g.first)
 	left := g.shifted.x
-	if c.By == rank.Dot {
-		left = rank.NormalizeRows(x) // d does not change if a row of s is multiplied by a number
+	if c.By == eval.Dot {
+		left = eval.NormalizeRows(x) // d does not change if a row of s is multiplied by a number
 	}
 	return g, matrix.GemmContext(ctx, false, true, 1, left, g.shifted.x, 0, g.product)
 }
@@ -125,7 +125,7 @@ type shiftedRows struct {
 }
 
 // shiftRows returns the rows of x, shifted.
-func shiftRows(x *matrix.Dense, by rank.Distance) *shiftedRows {
+func shiftRows(x *matrix.Dense, by eval.Distance) *shiftedRows {
 	out := &shiftedRows{matrix.New(x.Rows, x.Cols), 0, make([]bool, x.Rows)}
 	row, origin := make([]float64, x.Cols), make([]float64, x.Cols)
 	// read reads row i less the query into row, and returns its length.
@@ -136,7 +136,7 @@ func shiftRows(x *matrix.Dense, by rank.Distance) *shiftedRows {
 		}
 		out.zero[i] = own == 0
 		unit := 1.0
-		if by == rank.Cosine && own > 0 {
+		if by == eval.Cosine && own > 0 {
 			unit = math.Sqrt(own)
 		}
 		for k, v := range x.Row(i) {
@@ -150,7 +150,7 @@ func shiftRows(x *matrix.Dense, by rank.Distance) *shiftedRows {
 	for i := range x.Rows {
 		out.longest = max(out.longest, read(i))
 	}
-	if out.longest <= 1e-10 && by == rank.Cosine || out.longest == 0 { // all rows are parallel, or equal
+	if out.longest <= 1e-10 && by == eval.Cosine || out.longest == 0 { // all rows are parallel, or equal
 		out.longest = 1
 		return out
 	}
@@ -168,15 +168,15 @@ func (g *neighbourhoods) fill(row []float64, i int) {
 	own := float64(g.product.At(i, i))
 	for j, p := range g.product.Row(i) {
 		switch {
-		case g.by == rank.Dot:
+		case g.by == eval.Dot:
 			row[j] = -float64(p) // less the product with the query, as every number of the row
-		case g.by == rank.Cosine && (g.shifted.zero[i] || g.shifted.zero[j]):
+		case g.by == eval.Cosine && (g.shifted.zero[i] || g.shifted.zero[j]):
 			row[j] = 2 / (g.shifted.longest * g.shifted.longest) // twice 1 - 0, as below
 		default:
 			row[j] = max(0, own+float64(g.product.At(j, j))-2*float64(p))
 		}
 	}
-	if g.by == rank.Dot && slices.Max(row)-slices.Min(row) < 0.03 { // rounding would show
+	if g.by == eval.Dot && slices.Max(row)-slices.Min(row) < 0.03 { // rounding would show
 		for j := range row {
 			row[j] = g.between(i, j)
 		}

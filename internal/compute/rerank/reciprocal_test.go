@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/test/budgettest"
 	"github.com/kindred-ml/kindred/matrix"
@@ -29,7 +29,7 @@ func newPapers(c *Candidates) papers {
 		s[i] = make([]float64, len(rows))
 		for j := range s[i] {
 			v := c.apart(rows[min(i, j)], rows[max(i, j)])
-			if c.By == rank.Euclidean {
+			if c.By == eval.Euclidean {
 				v *= v
 			}
 			s[i][j] = v
@@ -169,24 +169,24 @@ func lattice(n, d, x int) *matrix.Dense {
 // float64 and with a stable argsort. Candidates are in the order of their Euclidean distance. For cosine the rows
 // were scaled to length 1.
 func TestKReciprocalGolden(t *testing.T) {
-	small := found(lattice(13, 3, 7), rank.Euclidean)
-	large := found(lattice(201, 16, 11), rank.Euclidean)
+	small := found(lattice(13, 3, 7), eval.Euclidean)
+	large := found(lattice(201, 16, 11), eval.Euclidean)
 	for _, golden := range []struct {
 		c      *Candidates
-		by     rank.Distance
+		by     eval.Distance
 		k1, k2 int
 		want   []float64
 		sum    float64 // of all
 	}{
-		{small, rank.Euclidean, 5, 3, []float64{0.00781180902741442, 0.0609649226448278, 0.513324379904015,
+		{small, eval.Euclidean, 5, 3, []float64{0.00781180902741442, 0.0609649226448278, 0.513324379904015,
 			0.661416626442773, 0.775890250119583, 0.803822322907613, 0.855128679743674, 0.885014140752144,
 			0.906781682819064, 0.918400585789969, 0.950816576771677, 0.960867176909824}, 8.300239153832577},
-		{small, rank.Cosine, 5, 3, []float64{0.00663810254943062, 0.182254198855793, 0.559564953395326,
+		{small, eval.Cosine, 5, 3, []float64{0.00663810254943062, 0.182254198855793, 0.559564953395326,
 			0.544105434460641, 0.448572308061835, 0.648370479946119, 0.713601687610503, 0.283617944053728,
 			0.810520529067228, 0.385442437949466, 0.753471742169437, 0.831446443111699}, 6.167606261231205},
-		{large, rank.Euclidean, K1, K2, []float64{0.469735663845812, 0.513561067777145, 0.509867615183233,
+		{large, eval.Euclidean, K1, K2, []float64{0.469735663845812, 0.513561067777145, 0.509867615183233,
 			0.587625717382407}, 153.819856525271},
-		{large, rank.Cosine, K1, K2, []float64{0.362267171126489, 0.614909684160917, 0.485806647785307,
+		{large, eval.Cosine, K1, K2, []float64{0.362267171126489, 0.614909684160917, 0.485806647785307,
 			0.712205651973817}, 153.154479865464},
 	} {
 		c := *golden.c
@@ -237,7 +237,7 @@ func TestKReciprocalScale(t *testing.T) {
 func TestKReciprocalOfCopies(t *testing.T) {
 	for _, by := range distances {
 		for _, x := range [][]float32{{1, 2, 1, 2, 1, 2, 1, 2}, {0, 0, 0, 0, 0, 0, 0, 0}, {1, 2, 3, 6, .1, .2, 7, 14}} {
-			if by != rank.Cosine && x[3] == 6 {
+			if by != eval.Cosine && x[3] == 6 {
 				continue
 			}
 			c := &Candidates{Query: x[:2], X: matrix.FromSlice(3, 2, x[2:]), By: by}
@@ -252,7 +252,7 @@ func TestKReciprocalOfCopies(t *testing.T) {
 
 func TestKReciprocalMemory(t *testing.T) {
 	budgettest.Limit(t, 4*61*61-1)
-	_, err := draw("normal", 60, rank.Cosine).KReciprocal(t.Context(), K1, K2, Lambda)
+	_, err := draw("normal", 60, eval.Cosine).KReciprocal(t.Context(), K1, K2, Lambda)
 	if _, ok := err.(*budget.Error); !ok {
 		t.Errorf("error %v, want one of package budget", err)
 	}
@@ -260,7 +260,7 @@ func TestKReciprocalMemory(t *testing.T) {
 
 func BenchmarkKReciprocal(b *testing.B) {
 	x := lattice(1001, 768, 3)
-	c := found(x, rank.Cosine)
+	c := found(x, eval.Cosine)
 	for b.Loop() {
 		if _, err := c.KReciprocal(b.Context(), K1, K2, Lambda); err != nil {
 			b.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/test/fakeqdrant"
 	"github.com/kindred-ml/kindred/internal/test/storetest"
@@ -50,7 +50,7 @@ func TestStore(t *testing.T) {
 		!strings.Contains(err.Error(), "and the euclidean distance, not 2 and dot") {
 		t.Errorf("another distance: %v", err)
 	}
-	for _, cfg := range []index.Config{{}, {Distance: rank.Cosine}, {Distance: rank.Dot}} {
+	for _, cfg := range []index.Config{{}, {Distance: eval.Cosine}, {Distance: eval.Dot}} {
 		cfg.Dim = 16
 		t.Run(cfg.Distance.String(), func(t *testing.T) {
 			x, err := index.Create(filepath.Join(t.TempDir(), "index"), cfg)
@@ -66,7 +66,7 @@ func TestStore(t *testing.T) {
 			defer s.Close()
 			storetest.CheckSame(t, x.Store(false), s, false)
 			in, err := s.Info(ctx)
-			if err != nil || (in.Loss != "") != (cfg.Distance == rank.Cosine) {
+			if err != nil || (in.Loss != "") != (cfg.Distance == eval.Cosine) {
 				t.Errorf("what is lost: %q, %v", in.Loss, err)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/store"
@@ -53,7 +53,7 @@ func TestProtocol(t *testing.T) {
 	if _, err := Ensure(ctx, url, "contract", store.Config{Dim: 70_000}); err == nil {
 		t.Error("vectors longer than Weaviate keeps")
 	}
-	for _, cfg := range []index.Config{{}, {Distance: rank.Cosine}, {Distance: rank.Dot}} {
+	for _, cfg := range []index.Config{{}, {Distance: eval.Cosine}, {Distance: eval.Dot}} {
 		cfg.Dim = 16
 		t.Run(cfg.Distance.String(), func(t *testing.T) {
 			x, err := index.Create(filepath.Join(t.TempDir(), "index"), cfg)

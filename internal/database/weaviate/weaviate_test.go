@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/store"
@@ -43,7 +43,7 @@ func TestStore(t *testing.T) {
 		!strings.Contains(err.Error(), "has vectors of 2 numbers") {
 		t.Errorf("another length: %v", err)
 	}
-	for _, cfg := range []index.Config{{}, {Distance: rank.Cosine}, {Distance: rank.Dot}} {
+	for _, cfg := range []index.Config{{}, {Distance: eval.Cosine}, {Distance: eval.Dot}} {
 		cfg.Dim = 16
 		t.Run(cfg.Distance.String(), func(t *testing.T) {
 			x, err := index.Create(filepath.Join(t.TempDir(), "index"), cfg)
@@ -52,7 +52,7 @@ func TestStore(t *testing.T) {
 			}
 			defer x.Close()
 			s, err := Ensure(ctx, url, "same_"+cfg.Distance.String(), store.Config{Dim: cfg.Dim,
-				Distance: cfg.Distance.String(), HNSW: cfg.Distance == rank.Cosine})
+				Distance: cfg.Distance.String(), HNSW: cfg.Distance == eval.Cosine})
 			if err != nil {
 				t.Fatal(err)
 			}

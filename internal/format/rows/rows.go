@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // Key says what a row, or all rows of a file, were computed from.

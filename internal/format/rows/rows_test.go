@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 func some(from, to int) map[Key][]float32 {

@@ -10,7 +10,7 @@ import (
 	"github.com/nlpodyssey/gopickle/types"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // Before version 1.6 torch.save wrote five pickles in a row, then the values:

@@ -25,8 +25,8 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/fileinfo"
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/format/zipfile"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // maxPickle bounds the pickle, which holds names and shapes but no values.

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // smallGraphs are those of testdata, which gen_graphs.py writes.

@@ -11,7 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/rank"
+
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/internal/test/refdata"
 	"github.com/kindred-ml/kindred/matrix"
@@ -62,7 +62,7 @@ func TestBirds(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := features(t, net, loader, sel.Query)
-		recall, err := eval.RecallAt(t.Context(), x, sel.Query.Fine, rank.Cosine, 1)
+		recall, err := eval.RecallAt(t.Context(), x, sel.Query.Fine, eval.Cosine, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

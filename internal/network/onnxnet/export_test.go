@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // written exports a network, writes the model and reads it.

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/network/graphrun"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // frozenModel is a model that runs as it stands.

@@ -156,10 +156,10 @@ func TestWrongModelsAsTheyStand(t *testing.T) {
 		m   *onnx.Model
 		opt Options
 	}{
-		"made for images of 8 x 8, not of 12":        {fixed, Options{Size: 12}},
+		"made for images of 8 x 8, not of 12":           {fixed, Options{Size: 12}},
 		`network.cut "nowhere" is not a node or tensor`: {fixed, Options{Cut: "nowhere"}},
-		"operators of this kind in the model: Blur":  {foreign, Options{}},
-		"takes the tokens of a text":                 {words, Options{}},
+		"operators of this kind in the model: Blur":     {foreign, Options{}},
+		"takes the tokens of a text":                    {words, Options{}},
 	} {
 		if _, err := Import(c.m, c.opt); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

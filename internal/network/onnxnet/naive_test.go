@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // naive runs a description in float64 with plain loops, for one image. It shares

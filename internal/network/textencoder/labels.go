@@ -6,8 +6,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // Template is the usual text around a label: CLIP saw captions, not single words.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // TestLabels: labels are the mean of their templates, each of unit length.

@@ -3,9 +3,9 @@ package textencoder
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // The lengths of texts that CLIP and SigLIP were trained with.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // HuggingFaceCLIP returns the weights of an image tower of CLIP under Hugging Face's names.

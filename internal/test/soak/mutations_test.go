@@ -18,20 +18,20 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/rank"
+
 	"github.com/kindred-ml/kindred/internal/app/cli/customloss"
 	"github.com/kindred-ml/kindred/internal/collection/mirror"
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/internal/network/published"
 	"github.com/kindred-ml/kindred/internal/page/review"
+	"github.com/kindred-ml/kindred/internal/sweep"
 	"github.com/kindred-ml/kindred/internal/test/mutations"
 	"github.com/kindred-ml/kindred/internal/test/netcases"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/run"
-	"github.com/kindred-ml/kindred/run/sweep"
 )
 
 // trainingReaders read what tells how to train several runs, or with which loss.
@@ -350,7 +350,7 @@ func newCalibrations(t *testing.T) (valid []string) {
 	for i := range rng.Rows {
 		labels = append(labels, int64(i/4))
 	}
-	for _, by := range []rank.Distance{rank.Euclidean, rank.Cosine} {
+	for _, by := range []eval.Distance{eval.Euclidean, eval.Cosine} {
 		c, err := decide.Calibrate(t.Context(), rng, labels, decide.Options{Distance: by})
 		if err != nil {
 			t.Fatal(err)

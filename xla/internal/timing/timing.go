@@ -14,7 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/optim"
+
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
@@ -201,7 +201,7 @@ func (c *Case) work(devices []xla.Device) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt, err := optim.NewDeviceOptimizer(optim.OptimizerConfig{}, train.Params(net, obj), net)
+	opt, err := train.NewDeviceOptimizer(train.OptimizerConfig{}, train.Params(net, obj), net)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/run"
@@ -54,11 +54,11 @@ func (o *Options) columns() []string {
 }
 
 // distance returns the distance of the options, else that of the network.
-func (o *Options) distance(own rank.Distance) (rank.Distance, error) {
+func (o *Options) distance(own eval.Distance) (eval.Distance, error) {
 	if o.Distance == "" {
 		return own, nil
 	}
-	d, err := rank.ParseDistance(o.Distance)
+	d, err := eval.ParseDistance(o.Distance)
 	if err != nil {
 		return d, cli.Usagef("--distance: %w", err)
 	}
@@ -69,7 +69,7 @@ func (o *Options) distance(own rank.Distance) (rank.Distance, error) {
 type Photos struct {
 	Model    *run.Model // nil for a file of embeddings
 	Source   embedding.Network
-	Distance rank.Distance
+	Distance eval.Distance
 	// New has photos of classes that training did not see, for an open calibration. Without them X is nil, and Missing
 	// names what is missing.
 	New     decide.LabelledEmbeddings
@@ -94,7 +94,7 @@ type Photos struct {
 func FromTable(t *embedding.Table, name string, opt Options) (*Photos, error) {
 	s := &Photos{opt: opt}
 	var err error
-	if s.Distance, err = opt.distance(rank.Euclidean); err == nil {
+	if s.Distance, err = opt.distance(eval.Euclidean); err == nil {
 		s.Source = t.Network
 		err = s.useTable(t, name)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -31,7 +31,7 @@ func TestLeaveOutFailed(t *testing.T) {
 		var said strings.Builder
 		s, err := FromTable(&embedding.Table{X: x, Files: files,
 			Columns: []embedding.Column{embedding.NewColumn("label", labels)}}, "e", Options{KeepFailed: keep,
-			Remarks: &said, Distance: rank.Euclidean.String()})
+			Remarks: &said, Distance: eval.Euclidean.String()})
 		if err == nil {
 			err = s.LeaveOutFailed(t.Context())
 		}

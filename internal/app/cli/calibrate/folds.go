@@ -14,10 +14,10 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // Folds makes unknown photos from the classes that a run was trained on. The classes are divided into folds. Each fold
@@ -71,7 +71,7 @@ func (d *Split) Folds(m *run.Model, dir string, n int, seed uint64) (*Folds, err
 	case errors.Is(err, fs.ErrNotExist): // an imported network, or a copy without the checkpoint
 	case err != nil:
 		return nil, err
-	case ended == 0 || m.Config.Train.Schedule != string(optim.CosineRate): // the cosine depends on the number of epochs
+	case ended == 0 || m.Config.Train.Schedule != string(train.CosineRate): // the cosine depends on the number of epochs
 		f.Epochs = ended
 	}
 	f.Duration = epochsDuration(folder, f.Epochs)
@@ -97,7 +97,7 @@ func (f *Folds) NeedsTraining() bool { return f.Epochs > 0 }
 
 // FindStrangers looks up photos of each class in an embedding that was made without the class, among all
 // photos of classes of other folds.
-func (f *Folds) FindStrangers(ctx context.Context, by rank.Distance) ([]decide.Stranger, error) {
+func (f *Folds) FindStrangers(ctx context.Context, by eval.Distance) ([]decide.Stranger, error) {
 	labels := f.of.Labels(f.of.All)
 	without, err := f.newEmbedder(ctx)
 	if err != nil {

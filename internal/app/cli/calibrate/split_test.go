@@ -7,7 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
@@ -117,7 +117,7 @@ func TestFrozenFolds(t *testing.T) {
 		}
 		embedded := 0
 		f.Progress = func(int, int) { embedded++ }
-		found, err := f.FindStrangers(t.Context(), rank.Euclidean)
+		found, err := f.FindStrangers(t.Context(), eval.Euclidean)
 		if err != nil || f.NeedsTraining() || len(found) != 240 || embedded != 1 {
 			t.Fatalf("%d strangers, embedded %d times, %v", len(found), embedded, err)
 		}

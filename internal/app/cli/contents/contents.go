@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
-	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/safetensors"
 )
 
 // Network is a network's layers, in the order of execution, with their sums.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/mine"
+
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -42,8 +42,8 @@ func TestLoss(t *testing.T) {
 	}
 	var out bytes.Buffer
 	l := openLink(t, "loss", string(answer), &out)
-	obj, err := objective.New(objective.Options{Loss: l.Loss(), Mine: mine.MiningConfig{Positives: mine.AllPositives,
-		Negatives: mine.AllNegatives}})
+	obj, err := objective.New(objective.Options{Loss: l.Loss(), Mine: objective.MiningConfig{Positives: objective.AllPositives,
+		Negatives: objective.AllNegatives}})
 	if err != nil {
 		t.Fatal(err)
 	}

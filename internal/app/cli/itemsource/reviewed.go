@@ -10,7 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/app/cli/items"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
 	"github.com/kindred-ml/kindred/internal/page/review"
@@ -40,11 +40,11 @@ func (r *Items) Close() {
 
 // Normalize prepares the rows so that Euclidean distances are those of d: Euclidean, or Cosine, for which
 // it scales rows to length 1.
-func (r *Items) Normalize(d rank.Distance) error {
+func (r *Items) Normalize(d eval.Distance) error {
 	switch d {
-	case rank.Euclidean:
-	case rank.Cosine:
-		r.X = rank.NormalizeRows(r.X)
+	case eval.Euclidean:
+	case eval.Cosine:
+		r.X = eval.NormalizeRows(r.X)
 	default:
 		return fmt.Errorf("distance %v: want euclidean or cosine", d)
 	}

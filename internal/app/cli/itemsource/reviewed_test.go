@@ -9,7 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -118,13 +118,13 @@ func TestIn(t *testing.T) {
 // TestNormalize: cosine distances are those of rows of length 1, and dot products are none.
 func TestNormalize(t *testing.T) {
 	r := &Items{X: matrix.FromSlice(1, 2, []float32{3, 4})}
-	if err := r.Normalize(rank.Euclidean); err != nil || r.X.Row(0)[1] != 4 {
+	if err := r.Normalize(eval.Euclidean); err != nil || r.X.Row(0)[1] != 4 {
 		t.Errorf("%v, %v", r.X.Data, err)
 	}
-	if err := r.Normalize(rank.Cosine); err != nil || r.X.Row(0)[1] != 0.8 {
+	if err := r.Normalize(eval.Cosine); err != nil || r.X.Row(0)[1] != 0.8 {
 		t.Errorf("%v, %v", r.X.Data, err)
 	}
-	if err := r.Normalize(rank.Dot); err == nil || !strings.Contains(err.Error(), "euclidean or cosine") {
+	if err := r.Normalize(eval.Dot); err == nil || !strings.Contains(err.Error(), "euclidean or cosine") {
 		t.Error(err)
 	}
 	if err := r.OpenPictures(t.Context()); err != nil || r.Picture != nil {

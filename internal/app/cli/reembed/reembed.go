@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/collection/provenance"
@@ -30,7 +30,7 @@ type Options struct {
 	Name string
 	// Describe, if set, adds to the description of the network that the index keeps.
 	Describe func(*index.Network) error
-	Distance rank.Distance
+	Distance eval.Distance
 	// DropMissing leaves out items whose photos are gone or cannot be read. Otherwise they are an *ItemsError.
 	DropMissing bool
 	// Progress, if set, is called with the number of items done.

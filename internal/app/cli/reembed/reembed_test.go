@@ -16,7 +16,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/internal/compute/selfmatch"
@@ -150,17 +150,17 @@ func checkIndex(t *testing.T, dir string, m *run.Model, before map[string]store.
 func TestRun(t *testing.T) {
 	dir, m := newPhotoIndex(t, 9), newModel(t, 5, 1)
 	before := readItems(t, dir)
-	done, err := Run(t.Context(), dir, Options{Model: m, Name: "new", Distance: rank.Cosine})
+	done, err := Run(t.Context(), dir, Options{Model: m, Name: "new", Distance: eval.Cosine})
 	if err != nil || done.Items != 9 || done.Embedded != 9 || done.Reused != 0 || done.Network.Name != "new" {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	checkIndex(t, dir, m, before)
-	done, err = Run(t.Context(), dir, Options{Model: m, Name: "new", Distance: rank.Cosine})
+	done, err = Run(t.Context(), dir, Options{Model: m, Name: "new", Distance: eval.Cosine})
 	if err != nil || !done.Unchanged || done.Embedded != 0 || done.Items != 9 {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	checkIndex(t, dir, m, before)
-	if done, err = Run(t.Context(), dir, Options{Model: m, Distance: rank.Euclidean}); err != nil ||
+	if done, err = Run(t.Context(), dir, Options{Model: m, Distance: eval.Euclidean}); err != nil ||
 		done.Embedded != 9 {
 		t.Errorf("another distance: %+v, %v", done, err)
 	}

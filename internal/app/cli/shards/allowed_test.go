@@ -15,8 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/app/experiments/paper"
 	"github.com/kindred-ml/kindred/internal/jobs"
+	"github.com/kindred-ml/kindred/internal/sweep"
 	"github.com/kindred-ml/kindred/run"
-	"github.com/kindred-ml/kindred/run/sweep"
 )
 
 // specTask is a task of which nothing but the spec is there.

@@ -12,7 +12,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/internal/jobs"
@@ -23,7 +23,7 @@ import (
 type rankSpec struct {
 	Queries  string        `json:"queries"`           // file of the queue with the set of queries
 	Gallery  string        `json:"gallery,omitempty"` // file of the gallery; "": the queries are the gallery
-	Distance rank.Distance `json:"distance"`
+	Distance eval.Distance `json:"distance"`
 	Depth    int           `json:"depth,omitempty"`
 	First    bool          `json:"first,omitempty"`
 	From     int           `json:"from"`
@@ -44,9 +44,9 @@ type Ranking struct {
 	Jobs []jobs.Job
 }
 
-// Positives is rank.RankPositives done by workers.
-func (r *Ranking) Positives(ctx context.Context, queries rank.Set, gallery *rank.Set, opt rank.RankOptions,
-	visit func(rank.RankedQuery)) error {
+// Positives is eval.RankPositives done by workers.
+func (r *Ranking) Positives(ctx context.Context, queries eval.Set, gallery *eval.Set, opt eval.RankOptions,
+	visit func(eval.RankedQuery)) error {
 	s := rankSpec{Distance: opt.Distance, Depth: opt.Depth, First: opt.FirstOnly}
 	var err error
 	if s.Queries, err = r.storeSet(ctx, queries); err != nil {
@@ -83,7 +83,7 @@ func (r *Ranking) Positives(ctx context.Context, queries rank.Set, gallery *rank
 	return nil
 }
 
-func (r *Ranking) storeSet(ctx context.Context, s rank.Set) (string, error) {
+func (r *Ranking) storeSet(ctx context.Context, s eval.Set) (string, error) {
 	name, err := r.Runner.Store(ctx, func(w io.Writer) error { return writeSet(w, s) })
 	if err != nil {
 		return "", fmt.Errorf("storing the embeddings in the queue: %w", err)
@@ -94,8 +94,8 @@ func (r *Ranking) storeSet(ctx context.Context, s rank.Set) (string, error) {
 // rankedSets has the sets that shards of a ranking share.
 type rankedSets struct {
 	names   [2]string // files of the queries and of the gallery
-	queries rank.Set
-	gallery *rank.Set
+	queries eval.Set
+	gallery *eval.Set
 }
 
 // rank ranks a shard. Shards that come at the same time wait for each other: one uses
@@ -126,20 +126,20 @@ func (k *WorkerKit) rank(ctx context.Context, t jobs.Task) ([]byte, error) {
 	if s.From < 0 || s.From >= s.To || s.To > n || s.Self != nil && len(s.Self) != s.To-s.From {
 		return nil, fmt.Errorf("queries %d to %d of %d, of which %d are items", s.From, s.To, n, len(s.Self))
 	}
-	opt := rank.RankOptions{Distance: s.Distance, Depth: s.Depth, FirstOnly: s.First, From: s.From, To: s.To,
+	opt := eval.RankOptions{Distance: s.Distance, Depth: s.Depth, FirstOnly: s.First, From: s.From, To: s.To,
 		Progress: func(done float64) { t.Report(fmt.Sprintf("%.0f %%", 100*done)) }}
 	if s.Self != nil {
 		opt.SelfRows = slices.Repeat([]int32{-1}, n)
 		copy(opt.SelfRows[s.From:], s.Self)
 	}
 	var out []byte
-	err := rank.RankPositives(ctx, k.ranked.queries, k.ranked.gallery, opt, func(q rank.RankedQuery) { out = addRanks(out, q) })
+	err := eval.RankPositives(ctx, k.ranked.queries, k.ranked.gallery, opt, func(q eval.RankedQuery) { out = addRanks(out, q) })
 	return out, err
 }
 
 // addRanks appends R, the number of ranks and their differences. Queries and columns
 // come in order.
-func addRanks(b []byte, q rank.RankedQuery) []byte {
+func addRanks(b []byte, q eval.RankedQuery) []byte {
 	b = binary.AppendUvarint(b, uint64(q.Positives))
 	b = binary.AppendUvarint(b, uint64(len(q.Ranks)))
 	last := int32(0)
@@ -153,7 +153,7 @@ func addRanks(b []byte, q rank.RankedQuery) []byte {
 var errDamaged = errors.New("a damaged result")
 
 // readRanks reads what addRanks wrote of the queries from..to-1.
-func readRanks(b []byte, from, to, columns int, visit func(rank.RankedQuery)) error {
+func readRanks(b []byte, from, to, columns int, visit func(eval.RankedQuery)) error {
 	bad := false
 	next := func(most int64) int64 {
 		v, n := binary.Uvarint(b)
@@ -167,7 +167,7 @@ func readRanks(b []byte, from, to, columns int, visit func(rank.RankedQuery)) er
 	var ranks []int32
 	for i := from; i < to; i++ {
 		for c := range columns {
-			q := rank.RankedQuery{Index: i, Column: c, Positives: int(next(math.MaxInt32))}
+			q := eval.RankedQuery{Index: i, Column: c, Positives: int(next(math.MaxInt32))}
 			ranks = ranks[:0]
 			last := int64(0)
 			// A rank takes a byte at least.
@@ -196,7 +196,7 @@ type setHead struct {
 	Columns int `json:"columns"`
 }
 
-func writeSet(w io.Writer, s rank.Set) error {
+func writeSet(w io.Writer, s eval.Set) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	if err := json.NewEncoder(b).Encode(setHead{s.X.Rows, s.X.Cols, len(s.Labels)}); err != nil {
 		return err
@@ -214,21 +214,21 @@ func writeSet(w io.Writer, s rank.Set) error {
 	return b.Flush()
 }
 
-func openSet(ctx context.Context, t jobs.Task, name string) (rank.Set, error) {
+func openSet(ctx context.Context, t jobs.Task, name string) (eval.Set, error) {
 	r, err := t.Open(ctx, name)
 	if err != nil {
-		return rank.Set{}, fmt.Errorf("the embeddings: %w", err)
+		return eval.Set{}, fmt.Errorf("the embeddings: %w", err)
 	}
 	defer r.Close()
 	s, err := readSet(r)
 	if err != nil {
-		return rank.Set{}, fmt.Errorf("the embeddings: %w", err)
+		return eval.Set{}, fmt.Errorf("the embeddings: %w", err)
 	}
 	return s, nil
 }
 
-func readSet(r io.Reader) (rank.Set, error) {
-	var s rank.Set
+func readSet(r io.Reader) (eval.Set, error) {
+	var s eval.Set
 	b := bufio.NewReaderSize(r, 1<<16)
 	line, err := b.ReadSlice('\n')
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/jobs"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-func randomSet(seed uint64, n int) rank.Set {
+func randomSet(seed uint64, n int) eval.Set {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	s := rank.Set{X: matrix.New(n, 3), Labels: [][]int64{make([]int64, n), make([]int64, n)}}
+	s := eval.Set{X: matrix.New(n, 3), Labels: [][]int64{make([]int64, n), make([]int64, n)}}
 	for i := range n {
 		for j := range 3 {
 			s.X.Row(i)[j] = rng.Float32()
@@ -26,27 +26,27 @@ func randomSet(seed uint64, n int) rank.Set {
 	return s
 }
 
-// TestRanking: what shards come to is what rank.RankPositives comes to.
+// TestRanking: what shards come to is what eval.RankPositives comes to.
 func TestRanking(t *testing.T) {
 	q, g := randomSet(1, 50), randomSet(2, 70)
 	self := make([]int32, 50)
 	for i := range self {
 		self[i] = int32(i*7%71) - 1
 	}
-	for _, gallery := range []*rank.Set{nil, &g} {
-		for _, opt := range []rank.RankOptions{{}, {Distance: rank.Dot, FirstOnly: true}, {Depth: 4}, {SelfRows: self}} {
+	for _, gallery := range []*eval.Set{nil, &g} {
+		for _, opt := range []eval.RankOptions{{}, {Distance: eval.Dot, FirstOnly: true}, {Depth: 4}, {SelfRows: self}} {
 			if gallery == nil && opt.SelfRows != nil {
 				continue
 			}
 			var want, got []string
-			if err := rank.RankPositives(t.Context(), q, gallery, opt, func(v rank.RankedQuery) {
+			if err := eval.RankPositives(t.Context(), q, gallery, opt, func(v eval.RankedQuery) {
 				want = append(want, fmt.Sprint(v))
 			}); err != nil {
 				t.Fatal(err)
 			}
 			k := &WorkerKit{}
 			r := &Ranking{Runner: &jobs.Local{Kinds: k.Kinds(), Parallel: 2, Dir: t.TempDir()}, Rows: 17}
-			if err := r.Positives(t.Context(), q, gallery, opt, func(v rank.RankedQuery) {
+			if err := r.Positives(t.Context(), q, gallery, opt, func(v eval.RankedQuery) {
 				got = append(got, fmt.Sprint(v))
 			}); err != nil {
 				t.Fatal(err)
@@ -63,7 +63,7 @@ func TestRanking(t *testing.T) {
 func TestRankingFails(t *testing.T) {
 	broken := jobs.Kinds{rankKind: func(context.Context, jobs.Task) ([]byte, error) { return []byte{1, 200}, nil }}
 	r := &Ranking{Runner: &jobs.Local{Kinds: broken, Parallel: 1, Dir: t.TempDir()}}
-	err := r.Positives(t.Context(), randomSet(1, 5), nil, rank.RankOptions{}, func(rank.RankedQuery) {})
+	err := r.Positives(t.Context(), randomSet(1, 5), nil, eval.RankOptions{}, func(eval.RankedQuery) {})
 	if err == nil || !strings.Contains(err.Error(), "queries 0 to 4: a damaged result") {
 		t.Error(err)
 	}
@@ -72,14 +72,14 @@ func TestRankingFails(t *testing.T) {
 func FuzzReadRanks(f *testing.F) {
 	var b []byte
 	for i := range 3 {
-		b = addRanks(b, rank.RankedQuery{Index: i, Positives: 2, Ranks: []int32{1, 300}})
+		b = addRanks(b, eval.RankedQuery{Index: i, Positives: 2, Ranks: []int32{1, 300}})
 	}
 	f.Add(b)
 	f.Add([]byte{})
 	f.Add(bytes.Repeat([]byte{0xff}, 20))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var again []byte
-		err := readRanks(b, 0, 3, 1, func(q rank.RankedQuery) {
+		err := readRanks(b, 0, 3, 1, func(q eval.RankedQuery) {
 			if len(q.Ranks) > q.Positives || !slices.IsSorted(q.Ranks) {
 				t.Errorf("%+v", q)
 			}

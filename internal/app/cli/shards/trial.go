@@ -7,8 +7,8 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/rootfs"
 	"github.com/kindred-ml/kindred/internal/jobs"
+	"github.com/kindred-ml/kindred/internal/sweep"
 	"github.com/kindred-ml/kindred/run"
-	"github.com/kindred-ml/kindred/run/sweep"
 	"github.com/kindred-ml/kindred/train"
 )
 

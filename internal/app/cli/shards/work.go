@@ -16,8 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/app/experiments/paper"
 	"github.com/kindred-ml/kindred/internal/jobs"
+	"github.com/kindred-ml/kindred/internal/sweep"
 	"github.com/kindred-ml/kindred/run"
-	"github.com/kindred-ml/kindred/run/sweep"
 )
 
 // WorkerKit does the jobs of a worker. It may do several jobs at a time.

@@ -11,7 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/clean"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
@@ -136,7 +136,7 @@ func (m *material) scoreCopies(ctx context.Context, of alteration, most int) ([]
 	}
 	both := matrix.New(n+len(copied), x.Cols)
 	copy(both.Data, x.Data)
-	copy(both.Data[len(x.Data):], rank.NormalizeRows(e.X).Data)
+	copy(both.Data[len(x.Data):], eval.NormalizeRows(e.X).Data)
 	var out []train.Metric
 	for _, by := range []struct {
 		name string

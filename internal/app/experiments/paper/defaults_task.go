@@ -13,7 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/rank"
+
 	"github.com/kindred-ml/kindred/internal/base/home"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
@@ -140,7 +140,7 @@ func (v *seedRow) measure(ctx context.Context, x *matrix.Dense, fine, label []in
 	wanted := []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MAPAtR}}
 	set := eval.Set{X: x, Labels: [][]int64{fine, label}}
 	rep, err := eval.Evaluate(ctx, set, nil, eval.Config{Metrics: wanted, Columns: []string{"fine", "label"},
-		Distance: rank.Cosine})
+		Distance: eval.Cosine})
 	if err != nil {
 		return nil, err
 	}

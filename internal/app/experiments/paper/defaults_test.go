@@ -17,7 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/rank"
+
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -229,7 +229,7 @@ func TestDefaultsUntrainedSize(t *testing.T) {
 	}
 	x := embedCoins(t, home, m)
 	rep, err := eval.Evaluate(t.Context(), eval.Set{X: x.X, Labels: [][]int64{x.FineLabels()}}, nil,
-		eval.Config{Metrics: []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MAPAtR}}, Distance: rank.Cosine})
+		eval.Config{Metrics: []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MAPAtR}}, Distance: eval.Cosine})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/diagnose"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/compute/projection"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/diagnosisreport"
@@ -71,11 +71,11 @@ func (out *Outcome) diagnosis(ctx context.Context, set run.Set, lead string, arm
 			return report.Section{}, fmt.Errorf("%s: %w", folder, err)
 		}
 		ids, names := l.NamedLabels()
-		in := diagnose.DiagnosisInput{X: l.X, Labels: ids[0], Names: names[0]}
+		in := eval.DiagnosisInput{X: l.X, Labels: ids[0], Names: names[0]}
 		if len(ids) > 1 {
 			in.Fine = ids[1]
 		}
-		r, err := diagnose.Diagnose(ctx, in, diagnose.DiagnosisOptions{Seed: out.o.Seed})
+		r, err := eval.Diagnose(ctx, in, eval.DiagnosisOptions{Seed: out.o.Seed})
 		if err != nil {
 			return report.Section{}, fmt.Errorf("%s: %w", arm, err)
 		}

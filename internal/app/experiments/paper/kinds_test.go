@@ -9,7 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/discover"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/test/refdata"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -89,7 +89,7 @@ func TestWhichLabelsAreCoarse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := rank.NormalizeRows(e.X)
+		x := eval.NormalizeRows(e.X)
 		for rule, want := range set.labels {
 			name := rule
 			switch rule {

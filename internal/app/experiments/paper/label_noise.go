@@ -11,7 +11,7 @@ import (
 	"golang.org/x/image/draw"
 
 	"github.com/kindred-ml/kindred/clean"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/home"
 	"github.com/kindred-ml/kindred/internal/compute/detection"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
@@ -66,7 +66,7 @@ func (m *material) untrainedFeatures(ctx context.Context) (*matrix.Dense, error)
 		if err != nil {
 			return nil, err
 		}
-		return rank.NormalizeRows(e.X), nil
+		return eval.NormalizeRows(e.X), nil
 	}
 	const side = 16
 	names := make([]string, m.train.Len())

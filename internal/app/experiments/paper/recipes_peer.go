@@ -17,7 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/run"
@@ -288,7 +288,7 @@ func (v *seedRow) checkSameStart(ctx context.Context, dir string, m *run.Model) 
 		return fmt.Errorf("%s has embeddings of %d values, kindred of %d: the network of the script is not %s", path,
 			theirs.Cols, ours.X.Cols, v.cfg.Network.Pretrained)
 	}
-	a, b := rank.NormalizeRows(theirs), rank.NormalizeRows(ours.X)
+	a, b := eval.NormalizeRows(theirs), eval.NormalizeRows(ours.X)
 	for i := range pos {
 		cos := 0.0
 		for k, x := range a.Row(i) {

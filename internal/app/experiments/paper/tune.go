@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/run/sweep"
+	"github.com/kindred-ml/kindred/internal/sweep"
 )
 
 // Space is what Tune searches for the settings that a paper leaves open: the ranges of all arms

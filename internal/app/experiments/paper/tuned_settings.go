@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/page/report"
-	"github.com/kindred-ml/kindred/run/sweep"
+	"github.com/kindred-ml/kindred/internal/sweep"
 )
 
 // chosenFiles are the results of Tune, a file for each experiment and scale.

@@ -18,7 +18,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/compute/rerank"
 	"github.com/kindred-ml/kindred/internal/parquet"
 )
@@ -38,7 +38,7 @@ type settings struct {
 	each       int
 	label      string
 	candidates int
-	by         rank.Distance
+	by         eval.Distance
 	n          int
 	alpha      float64
 	k1, k2     int
@@ -48,7 +48,7 @@ type settings struct {
 }
 
 func run(ctx context.Context, args []string, w io.Writer) error {
-	s := settings{by: rank.Cosine}
+	s := settings{by: eval.Cosine}
 	flags := flag.NewFlagSet("reranking", flag.ContinueOnError)
 	paths := flags.String("paths", "", "regular expression of the items' paths to use (default all)")
 	flags.IntVar(&s.each, "each", 0, "first items of each class to use (default all)")

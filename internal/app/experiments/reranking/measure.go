@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/compute/holm"
 	"github.com/kindred-ml/kindred/internal/compute/rerank"
@@ -98,7 +98,7 @@ type scoredQueries struct {
 // search searches each item among the others, and scores every method.
 func (s *settings) search(ctx context.Context, x *matrix.Dense, labels []int64) (*scoredQueries, error) {
 	k := min(s.candidates, x.Rows-1)
-	near, err := rank.Nearest(ctx, x, nil, k, rank.RankOptions{Distance: s.by})
+	near, err := eval.Nearest(ctx, x, nil, k, eval.RankOptions{Distance: s.by})
 	if err != nil {
 		return nil, err
 	}

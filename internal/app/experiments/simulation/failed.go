@@ -7,7 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/clean"
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -46,13 +46,13 @@ func (w *world) tryFailedPhotos(ctx context.Context, a options, n int, uneven bo
 	for trial := range a.numTrials(100) {
 		rng := rand.New(rand.NewPCG(a.seed, uint64(trial)<<16|uint64(n)))
 		x, labels := w.draw(rng, equalSizes(n, failedItems))
-		none, err := clean.FindFailedPhotos(ctx, x, labels, rank.Euclidean)
+		none, err := clean.FindFailedPhotos(ctx, x, labels, eval.Euclidean)
 		if err != nil {
 			return err
 		}
 		lost.addTrial(float64(len(none)), 0)
 		bad := spoilPhotos(rng, x, labels, n, uneven)
-		found, err := clean.FindFailedPhotos(ctx, x, labels, rank.Euclidean)
+		found, err := clean.FindFailedPhotos(ctx, x, labels, eval.Euclidean)
 		if err != nil {
 			return err
 		}

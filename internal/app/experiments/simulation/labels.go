@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -114,7 +114,7 @@ func (w *world) identify(ctx context.Context, c *decide.Calibration, rng *rand.R
 			probes = append(probes, i)
 		}
 	}
-	s := split{by: rank.Euclidean, gallery: gallery, names: names}
+	s := split{by: eval.Euclidean, gallery: gallery, names: names}
 	d, err := s.decider(ctx, c, x)
 	if err != nil {
 		return one, err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 )
 
 // tryPhotographs tries the share of strangers that get a label on the embeddings of photographs. Half of the classes
@@ -42,7 +42,7 @@ func tryPhotographs(ctx context.Context, a options, out func(promiseLine)) error
 	t := newTries(fmt.Sprintf("photographs, %d classes, gallery of %d", half, gallery))
 	for draw := range a.numTrials(10) {
 		rng := rand.New(rand.NewPCG(a.seed, uint64(draw)))
-		s := split{by: rank.Cosine}
+		s := split{by: eval.Cosine}
 		var rows []int
 		var labels []int64
 		for k, c := range rng.Perm(len(names)) {
@@ -61,7 +61,7 @@ func tryPhotographs(ctx context.Context, a options, out func(promiseLine)) error
 				}
 			}
 		}
-		c, err := decide.Calibrate(ctx, selectRows(e.X, rows), labels, decide.Options{Distance: rank.Cosine})
+		c, err := decide.Calibrate(ctx, selectRows(e.X, rows), labels, decide.Options{Distance: eval.Cosine})
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -51,7 +51,7 @@ func (w *world) tryGalleries(ctx context.Context, a options, n, g int) (promiseL
 		others := max(n, g+strangers)
 		x, labels = w.draw(rng, equalSizes(others, 2*photos))
 		role := rng.Perm(others)
-		s := split{by: rank.Euclidean}
+		s := split{by: eval.Euclidean}
 		for i, class := range labels {
 			first := i%(2*photos) < photos
 			switch r := role[class]; {
@@ -72,7 +72,7 @@ func (w *world) tryGalleries(ctx context.Context, a options, n, g int) (promiseL
 
 // split has the rows of a gallery, of photos of its classes and of strangers.
 type split struct {
-	by                        rank.Distance
+	by                        eval.Distance
 	gallery, known, strangers []int
 	names, right              []string // labels of the gallery and of the known photos
 }
@@ -160,7 +160,7 @@ func (s *split) decideRows(ctx context.Context, d *decide.Decider, x *matrix.Den
 	[]decide.Decision, error) {
 	const voters = 32
 	k := min(voters, len(s.gallery))
-	near, err := rank.Nearest(ctx, selectRows(x, rows), selectRows(x, s.gallery), k, rank.RankOptions{Distance: s.by})
+	near, err := eval.Nearest(ctx, selectRows(x, rows), selectRows(x, s.gallery), k, eval.RankOptions{Distance: s.by})
 	if err != nil {
 		return nil, err
 	}

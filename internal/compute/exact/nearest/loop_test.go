@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/compute/cosine"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
@@ -79,7 +79,7 @@ func checkSearches(t *testing.T, what string, distance exact.Distance, g, q *mat
 	t.Helper()
 	const most = 11 // more than the smallest galleries have
 	k := min(most, g.Rows)
-	nb, err := rank.Nearest(t.Context(), q, g, k, rank.RankOptions{Distance: rank.Distance(distance)})
+	nb, err := eval.Nearest(t.Context(), q, g, k, eval.RankOptions{Distance: eval.Distance(distance)})
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
@@ -127,7 +127,7 @@ func TestEqualCosinesGoByRow(t *testing.T) {
 			}
 		}
 		const k = 8
-		nb, err := rank.Nearest(t.Context(), q, g, k, rank.RankOptions{Distance: rank.Cosine})
+		nb, err := eval.Nearest(t.Context(), q, g, k, eval.RankOptions{Distance: eval.Cosine})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestSearchesOfWhatIsNotFinite(t *testing.T) {
 			x := matrix.New(q.Rows, d)
 			copy(x.Data, q.Data)
 			x.Row(2)[d-1] = float32(bad)
-			if _, err := rank.Nearest(context.Background(), x, g, 3, rank.RankOptions{}); err == nil ||
+			if _, err := eval.Nearest(context.Background(), x, g, 3, eval.RankOptions{}); err == nil ||
 				!strings.Contains(err.Error(), "row 2 of the query embeddings") {
 				t.Errorf("d %d, %v: error %v", d, bad, err)
 			}

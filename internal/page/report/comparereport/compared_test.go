@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/run/sweep"
+	"github.com/kindred-ml/kindred/internal/sweep"
 )
 
 // newComparison compares three arms with given scores by seed.

@@ -6,20 +6,20 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/kindred-ml/kindred/eval/diagnose"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
 // NewDiagnosis lays out one diagnosis under the model's name.
-func NewDiagnosis(name string, r *diagnose.Diagnosis) report.Diagnosis {
+func NewDiagnosis(name string, r *eval.Diagnosis) report.Diagnosis {
 	d := report.Diagnosis{Name: name, Verdict: r.Verdict.Text, Reasons: r.Verdict.Reasons}
 	d.About = fmt.Sprintf("%d items of %d classes in %d dimensions, %s distance", r.Rows, len(r.Classes), r.Dim,
 		r.Distance)
 	switch r.Verdict.State {
-	case diagnose.Structured:
+	case eval.Structured:
 		d.Tone = report.Good
-	case diagnose.Collapsed:
+	case eval.Collapsed:
 		d.Tone = report.Bad
 	}
 	for _, m := range r.Measures() {

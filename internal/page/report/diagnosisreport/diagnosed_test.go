@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/diagnose"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/matrix"
@@ -13,11 +13,11 @@ import (
 func TestDraw(t *testing.T) {
 	// Two classes of two pairs each, far apart; the fine labels are the pairs.
 	x := matrix.FromSlice(8, 1, []float32{0, 0.1, 1, 1.1, 20, 20.1, 21, 21.1})
-	in := diagnose.DiagnosisInput{
+	in := eval.DiagnosisInput{
 		X: x, Labels: []int64{4, 4, 4, 4, 9, 9, 9, 9}, Fine: []int64{0, 0, 1, 1, 2, 2, 3, 3},
 		Names: map[int64]string{4: "four"},
 	}
-	r, err := diagnose.Diagnose(t.Context(), in, diagnose.DiagnosisOptions{})
+	r, err := eval.Diagnose(t.Context(), in, eval.DiagnosisOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +41,8 @@ func TestDraw(t *testing.T) {
 			t.Errorf("%d clusters: NMI %v, want %v", c.K, d.NMI[i], option.OrDefault(c.FineNMI, 0))
 		}
 	}
-	for state, tone := range map[diagnose.CollapseState]report.Tone{diagnose.Structured: report.Good,
-		diagnose.Collapsed: report.Bad, "": report.Neutral} {
+	for state, tone := range map[eval.CollapseState]report.Tone{eval.Structured: report.Good,
+		eval.Collapsed: report.Bad, "": report.Neutral} {
 		r.Verdict.State = state
 		if d := NewDiagnosis("", r); d.Tone != tone {
 			t.Errorf("%q has tone %v, want %v", state, d.Tone, tone)

@@ -10,7 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
@@ -21,8 +21,8 @@ import (
 type Config struct {
 	Queries    int // number of random and of worst queries; default 8
 	Neighbours int // number of neighbours of each query; default 8, at most all other items
-	Distance   rank.Distance
-	Memory     int64  // distance of the ranking, as in rank.RankOptions
+	Distance   eval.Distance
+	Memory     int64  // distance of the ranking, as in eval.RankOptions
 	Seed       uint64 // seed of the random choice
 	// Picture returns the picture of an item. Without it, or if it returns nil, only
 	// the texts are shown.
@@ -44,7 +44,7 @@ type QueryRows struct {
 }
 
 // Ranked is a query with its nearest neighbours, as row numbers of the ranked matrix.
-// Value is as in rank.Neighbours.
+// Value is as in eval.Neighbours.
 type Ranked struct {
 	Query int
 	Row   []int32
@@ -71,8 +71,8 @@ func ChooseQueries(ctx context.Context, x *matrix.Dense, labels []int64, cfg Con
 	}
 	type query struct{ index, first int }
 	var all []query
-	err := rank.RankPositives(ctx, rank.Set{X: x, Labels: [][]int64{labels}}, nil,
-		rank.RankOptions{Distance: cfg.Distance, FirstOnly: true, Memory: cfg.Memory}, func(q rank.RankedQuery) {
+	err := eval.RankPositives(ctx, eval.Set{X: x, Labels: [][]int64{labels}}, nil,
+		eval.RankOptions{Distance: cfg.Distance, FirstOnly: true, Memory: cfg.Memory}, func(q eval.RankedQuery) {
 			if q.Positives > 0 && len(q.Ranks) > 0 {
 				all = append(all, query{q.Index, int(q.Ranks[0])})
 			}
@@ -102,7 +102,7 @@ func ChooseQueries(ctx context.Context, x *matrix.Dense, labels []int64, cfg Con
 		out.FirstRight = append(out.FirstRight, worst[i].first)
 	}
 	// One neighbour more than shown, because the query itself is among them.
-	nb, err := rank.Nearest(ctx, ask, x, cfg.Neighbours+1, rank.RankOptions{Distance: cfg.Distance, Memory: cfg.Memory})
+	nb, err := eval.Nearest(ctx, ask, x, cfg.Neighbours+1, eval.RankOptions{Distance: cfg.Distance, Memory: cfg.Memory})
 	if err != nil {
 		return nil, err
 	}
@@ -179,8 +179,8 @@ func (c *Config) picture(i int, labels []int64) (report.Picture, error) {
 	return p, nil
 }
 
-// FormatDistance returns the text for the value of a neighbour from rank.Nearest: the
+// FormatDistance returns the text for the value of a neighbour from eval.Nearest: the
 // Euclidean distance, the cosine or the product.
-func FormatDistance(d rank.Distance, value float64) string {
+func FormatDistance(d eval.Distance, value float64) string {
 	return lookup.FormatDistance(d, d.FromValue(value))
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/page/report"
-	"github.com/kindred-ml/kindred/run/sweep"
+	"github.com/kindred-ml/kindred/internal/sweep"
 )
 
 // maxHighlighted is the number of the best trials that stand out in the figures.
