@@ -74,7 +74,8 @@ func TestHeadWithout(t *testing.T) {
 			odd = append(odd, i)
 		}
 	}
-	for name, folds := range map[string][]Fold{"whole": {{X: x}}, "halves": {{X: x, HeldOut: even}, {X: x, HeldOut: odd}}} {
+	for name, folds := range map[string][]Fold{"whole": {{X: x}},
+		"halves": {{X: x, HeldOut: even}, {X: x, HeldOut: odd}}} {
 		parts, err := splitFolds(t.Context(), folds, len(y), &Options{Neighbours: 5})
 		if err != nil {
 			t.Fatal(err)

@@ -91,7 +91,8 @@ func TestLabels(t *testing.T) {
 				len(suspects), hit, n, right)
 		}
 		if math.Abs(sum-float64(n)) > 0.3*float64(n) || math.Abs(j.WrongShare-float64(n)/float64(len(y))) > 0.05 {
-			t.Errorf("%s: the scores sum to %.1f, the share is %.3f; %d of %d are wrong", name, sum, j.WrongShare, n, len(y))
+			t.Errorf("%s: the scores sum to %.1f, the share is %.3f; %d of %d are wrong", name, sum, j.WrongShare,
+				n, len(y))
 		}
 		if first := suspects[0]; j.Votes[first] == 0 || j.Votes[first]+j.Agree[first] > j.Neighbours {
 			t.Errorf("%s: %d votes for, %d against of %d", name, j.Votes[first], j.Agree[first], j.Neighbours)
@@ -143,7 +144,8 @@ func TestPeers(t *testing.T) {
 	for i := 1; i < len(y); i += 2 {
 		rest = append(rest, i)
 	}
-	for name, folds := range map[string][]Fold{"whole": {{X: x}}, "folds": {{X: x, HeldOut: half}, {X: x, HeldOut: rest}}} {
+	for name, folds := range map[string][]Fold{"whole": {{X: x}},
+		"folds": {{X: x, HeldOut: half}, {X: x, HeldOut: rest}}} {
 		neighbours, err := Disagreement(t.Context(), noisy, 0, folds...)
 		if err != nil {
 			t.Fatal(err)
@@ -234,13 +236,29 @@ func TestDegenerate(t *testing.T) {
 	nan.Row(3)[1] = float32(math.NaN())
 	ctx := t.Context()
 	for name, f := range map[string]func() error{
-		"no fold":     func() error { _, err := FindLabelErrors(ctx, y, Options{}); return err },
-		"one class":   func() error { _, err := FindLabelErrors(ctx, make([]int64, 12), Options{}, Fold{X: x}); return err },
-		"rows":        func() error { _, err := FindLabelErrors(ctx, y[1:], Options{}, Fold{X: x}); return err },
-		"NaN":         func() error { _, err := FindLabelErrors(ctx, y, Options{}, Fold{X: nan}); return err },
-		"held twice":  func() error { _, err := FindLabelErrors(ctx, y, Options{}, Fold{X: x}, Fold{X: x}); return err },
-		"not held":    func() error { _, err := FindLabelErrors(ctx, y, Options{}, Fold{X: x, HeldOut: []int{1}}); return err },
-		"outside":     func() error { _, err := FindLabelErrors(ctx, y, Options{}, Fold{X: x, HeldOut: []int{12}}); return err },
+		"no fold": func() error { _, err := FindLabelErrors(ctx, y, Options{}); return err },
+		"one class": func() error {
+			_, err := FindLabelErrors(ctx, make([]int64, 12), Options{},
+				Fold{X: x})
+			return err
+		},
+		"rows": func() error { _, err := FindLabelErrors(ctx, y[1:], Options{}, Fold{X: x}); return err },
+		"NaN":  func() error { _, err := FindLabelErrors(ctx, y, Options{}, Fold{X: nan}); return err },
+		"held twice": func() error {
+			_, err := FindLabelErrors(ctx, y, Options{}, Fold{X: x},
+				Fold{X: x})
+			return err
+		},
+		"not held": func() error {
+			_, err := FindLabelErrors(ctx, y, Options{},
+				Fold{X: x, HeldOut: []int{1}})
+			return err
+		},
+		"outside": func() error {
+			_, err := FindLabelErrors(ctx, y, Options{},
+				Fold{X: x, HeldOut: []int{12}})
+			return err
+		},
 		"negative":    func() error { _, err := FindLabelErrors(ctx, y, Options{Rounds: -1}, Fold{X: x}); return err },
 		"level":       func() error { _, err := FindOutliers(ctx, x, 0, 0); return err },
 		"few labels":  func() error { _, err := FindOverlaps(ctx, x, y[1:], 0, 0.5); return err },
@@ -278,7 +296,8 @@ func TestOutliers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(odd) < 2 || len(odd) > 5 || odd[0].Item+odd[1].Item != 217 || odd[0].Score < 0.99 || odd[0].DistanceRatio < 2 {
+	if len(odd) < 2 || len(odd) > 5 || odd[0].Item+odd[1].Item != 217 || odd[0].Score < 0.99 ||
+		odd[0].DistanceRatio < 2 {
 		t.Errorf("%+v", odd)
 	}
 }

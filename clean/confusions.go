@@ -66,7 +66,8 @@ func findConfusablePairs(h *evidence, w *weights) confusablePairs {
 		}
 	}
 	slices.SortFunc(pairs, func(a, b classPair) int {
-		return cmp.Or(cmp.Compare(count[b]+count[b.reversed()], count[a]+count[a.reversed()]), cmp.Compare(a.label, b.label),
+		return cmp.Or(cmp.Compare(count[b]+count[b.reversed()], count[a]+count[a.reversed()]),
+			cmp.Compare(a.label, b.label),
 			cmp.Compare(a.class, b.class))
 	})
 	out := make(confusablePairs, h.classes)

@@ -40,13 +40,17 @@ func TestMistakes(t *testing.T) {
 		items []predicted
 		want  confusablePairs
 	}{
-		"three": {slices.Concat(repeatItem(9, sure(0)), repeatItem(3, as(0, 1, 0.75)), repeatItem(8, sure(1)), repeatItem(2, sure(2))),
+		"three": {slices.Concat(repeatItem(9, sure(0)), repeatItem(3, as(0, 1, 0.75)), repeatItem(8, sure(1)),
+			repeatItem(2, sure(2))),
 			confusablePairs{{1}, {0}, nil}},
-		"two": {slices.Concat(repeatItem(9, sure(0)), repeatItem(2, as(0, 1, 0.75)), repeatItem(8, sure(1)), repeatItem(2, sure(2))),
+		"two": {slices.Concat(repeatItem(9, sure(0)), repeatItem(2, as(0, 1, 0.75)), repeatItem(8, sure(1)),
+			repeatItem(2, sure(2))),
 			confusablePairs{nil, nil, nil}},
-		"two and one back": {slices.Concat(repeatItem(9, sure(0)), repeatItem(2, as(0, 1, 0.75)), repeatItem(8, sure(1)),
+		"two and one back": {slices.Concat(repeatItem(9, sure(0)), repeatItem(2, as(0, 1, 0.75)),
+			repeatItem(8, sure(1)),
 			[]predicted{as(1, 0, 0.75)}, repeatItem(2, sure(2))), confusablePairs{{1}, {0}, nil}},
-		"less than for its own": {slices.Concat(repeatItem(9, sure(0)), repeatItem(3, as(0, 1, 0.7)), repeatItem(8, sure(1)),
+		"less than for its own": {slices.Concat(repeatItem(9, sure(0)), repeatItem(3, as(0, 1, 0.7)),
+			repeatItem(8, sure(1)),
 			repeatItem(2, sure(2))), confusablePairs{nil, nil, nil}},
 		"as much as for the label": {slices.Concat(repeatItem(9, predicted{0, 0.75, candidate{1, 0.75, 0}}),
 			repeatItem(8, sure(1)), repeatItem(2, sure(2))), confusablePairs{nil, nil, nil}},

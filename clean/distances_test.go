@@ -153,7 +153,8 @@ func TestOutlierBesideCopies(t *testing.T) {
 		if odd, err := FindOutliers(t.Context(), matrix.New(n, 1), 0, 0.05); err != nil || odd != nil {
 			t.Errorf("%d rows: %v, %v", n, odd, err)
 		}
-		if pairs, err := FindOverlaps(t.Context(), matrix.New(n, 1), make([]int64, n), 0, 0); err != nil || pairs != nil {
+		if pairs, err := FindOverlaps(t.Context(), matrix.New(n, 1), make([]int64, n), 0, 0); err != nil ||
+			pairs != nil {
 			t.Errorf("%d rows: %v, %v", n, pairs, err)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// IsDrawing reports whether a picture is a line drawing: fewer than half of the pixels are grey, of all pixels and of every
-// other one.
+// IsDrawing reports whether a picture is a line drawing: fewer than half of the pixels are grey, of all
+// pixels and of every other one.
 // Then all pixels are compared with any part of any picture.
 func (p *Fingerprint) IsDrawing() bool {
 	return float64(p.allPixels.greys) < minGreyPixels(1) && float64(p.halfPixels.greys) < minGreyPixels(2)

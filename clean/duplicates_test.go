@@ -120,7 +120,8 @@ func TestRepeated(t *testing.T) {
 	if copies, err = FindDuplicates(t.Context(), nearly, DuplicateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if g := GroupCopies(copies); len(g) != 1 || len(g[0]) != n || len(copies) > 2*maxListedCopies*n || len(copies) < maxListedCopies*n/2 {
+	if g := GroupCopies(copies); len(g) != 1 || len(g[0]) != n || len(copies) > 2*maxListedCopies*n ||
+		len(copies) < maxListedCopies*n/2 {
 		t.Errorf("%d pairs in %d groups", len(copies), len(g))
 	}
 	before := make([]bool, n)

@@ -18,10 +18,11 @@ const (
 	maxFailedLinks    = 15 // nearest photos that may be linked to a photo
 )
 
-// FindFailedPhotos returns the rows of failed photos, ascending: photos that are nearly the same whatever their class, such as
-// of a lens cap or black frames. They are groups of at least MinFailedPhotos photos of at least MinFailedClasses classes,
-// linked by distances of at most a quarter of the usual one within a class. The usual distance is the median, over
-// the classes, of the median distance of two photos of a class. Each photo of a group has MinFailedPhotos - 1 links.
+// FindFailedPhotos returns the rows of failed photos, ascending: photos that are nearly the same whatever
+// their class, such as of a lens cap or black frames. They are groups of at least MinFailedPhotos photos of
+// at least MinFailedClasses classes, linked by distances of at most a quarter of the usual one within a
+// class. The usual distance is the median, over the classes, of the median distance of two photos of a
+// class. Each photo of a group has MinFailedPhotos - 1 links.
 //
 // No class has more than three quarters of a group. Classes that have more than half of their photos in groups are
 // one thing under several names, not failed photos: a group where most photos are of such classes does not count.
@@ -87,7 +88,8 @@ func FindFailedPhotos(ctx context.Context, x *matrix.Dense, labels []int64, dist
 			if len(others) == 0 {
 				continue
 			}
-			nb, err := eval.Nearest(ctx, copyRows(x, []int{i}), copyRows(x, others), 1, eval.RankOptions{Distance: distance})
+			nb, err := eval.Nearest(ctx, copyRows(x, []int{i}), copyRows(x, others), 1,
+				eval.RankOptions{Distance: distance})
 			if err != nil {
 				return nil, err
 			}
@@ -135,8 +137,8 @@ func mixedGroups(groups map[int][]int, y []int, of [][]int) (out [][]int) {
 	return out
 }
 
-// medianClassDistance returns the median, over the classes with two photos or more, of the median distance of two photos.
-// Of large classes it compares every so many.
+// medianClassDistance returns the median, over the classes with two photos or more, of the median distance
+// of two photos. Of large classes it compares every so many.
 func medianClassDistance(ctx context.Context, x *matrix.Dense, y []int, classes int, distance eval.Distance) (float64,
 	error) {
 	const compared = 30

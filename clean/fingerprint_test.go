@@ -88,7 +88,8 @@ func TestDrawn(t *testing.T) {
 		whole, half int
 		want        bool
 	}{{511, 127, true}, {512, 127, false}, {511, 128, false}, {0, 0, true}} {
-		if p := (&Fingerprint{allPixels: pixelSums{greys: c.whole}, halfPixels: pixelSums{greys: c.half}}); p.IsDrawing() != c.want {
+		if p := (&Fingerprint{allPixels: pixelSums{greys: c.whole},
+			halfPixels: pixelSums{greys: c.half}}); p.IsDrawing() != c.want {
 			t.Errorf("%+v: %v", c, p.IsDrawing())
 		}
 	}
@@ -174,7 +175,10 @@ func TestClimb(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	// The edges of the picture, and the least side, are within reach.
-	got = climbWindow(window{0.5, 7.5, 24.5}, func(at, w window) bool { return w.x+w.side < at.x+at.side || w.x < at.x })
+	got = climbWindow(window{0.5, 7.5, 24.5}, func(at, w window) bool {
+		return w.x+w.side < at.x+at.side ||
+			w.x < at.x
+	})
 	if got.x != 0 || got.side != 24 {
 		t.Errorf("%v", got)
 	}
@@ -194,7 +198,10 @@ func TestCorrelation(t *testing.T) {
 		requireNear(t, "itself", windowCorrelation(ramp, ramp, at, every), 1, 1e-12)
 		requireNear(t, "its negative", windowCorrelation(ramp, upside, at, every), -1, 1e-12)
 	}
-	requireNear(t, "of one grey", windowCorrelation(ramp, NewFingerprint(drawShaded(func(int, int) int { return 9 })), at, 1), 0, 0)
+	requireNear(t, "of one grey", windowCorrelation(ramp, NewFingerprint(drawShaded(func(int,
+		int) int {
+		return 9
+	})), at, 1), 0, 0)
 	// Where brightening has cut off the lower rows, the others count, if they are half.
 	for rows, cut := range map[int]bool{16: true, 15: false} {
 		clipped := NewFingerprint(drawShaded(func(x, y int) int {
@@ -277,7 +284,8 @@ func TestHashesApart(t *testing.T) {
 		if got, err := FindDuplicates(t.Context(), prints, DuplicateOptions{}); err != nil || len(got) != want {
 			t.Errorf("%d bits: %v, %v", differ, got, err)
 		}
-		if got, err := FindDuplicates(t.Context(), prints, DuplicateOptions{X: rowsOnLine(0, 1)}); err != nil || len(got) != 1 {
+		if got, err := FindDuplicates(t.Context(), prints, DuplicateOptions{X: rowsOnLine(0, 1)}); err != nil ||
+			len(got) != 1 {
 			t.Errorf("%d bits, neighbours: %v, %v", differ, got, err)
 		}
 	}

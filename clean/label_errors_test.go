@@ -150,22 +150,26 @@ func TestFoldErrors(t *testing.T) {
 		folds []Fold
 		want  string
 	}{
-		"no embedding":  {folds: []Fold{{}}, want: "number of rows of fold 1 differs from the 4 labels"},
-		"rows":          {folds: []Fold{{X: x, HeldOut: all[:2]}, {X: rowsOnLine(1, 2, 3)}}, want: "number of rows of fold 2 differs"},
-		"beyond":        {folds: []Fold{{X: x, HeldOut: []int{0, 4}}}, want: "fold 1 holds item 4,"},
-		"below":         {folds: []Fold{{X: x, HeldOut: []int{-1}}}, want: "fold 1 holds item -1,"},
-		"in two":        {folds: []Fold{{X: x, HeldOut: all[:2]}, {X: x, HeldOut: all[1:]}}, want: "fold 2 holds item 1,"},
+		"no embedding": {folds: []Fold{{}}, want: "number of rows of fold 1 differs from the 4 labels"},
+		"rows": {folds: []Fold{{X: x, HeldOut: all[:2]}, {X: rowsOnLine(1, 2, 3)}},
+			want: "number of rows of fold 2 differs"},
+		"beyond": {folds: []Fold{{X: x, HeldOut: []int{0, 4}}}, want: "fold 1 holds item 4,"},
+		"below":  {folds: []Fold{{X: x, HeldOut: []int{-1}}}, want: "fold 1 holds item -1,"},
+		"in two": {folds: []Fold{{X: x, HeldOut: all[:2]}, {X: x, HeldOut: all[1:]}},
+			want: "fold 2 holds item 1,"},
 		"in none":       {folds: []Fold{{X: x, HeldOut: all[:3]}}, want: "item 3 is in no fold"},
 		"none left":     {folds: []Fold{{X: x, HeldOut: all}}, want: "fold 1 holds out 4 of 4 items"},
 		"none held":     {folds: []Fold{{X: x}, {X: x, HeldOut: []int{}}}, want: "fold 2 holds out 0 of 4 items"},
 		"one neighbour": {opt: Options{Neighbours: -1}, folds: []Fold{{X: x}}, want: "-1 neighbours, 0 rounds"},
 	} {
-		if _, err := FindLabelErrors(t.Context(), y, c.opt, c.folds...); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := FindLabelErrors(t.Context(), y, c.opt, c.folds...); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
 	// One item is enough to judge others by.
-	if j, err := FindLabelErrors(t.Context(), y, Options{}, Fold{X: x, HeldOut: all[1:]}, Fold{X: x, HeldOut: all[:1]}); err != nil ||
+	if j, err := FindLabelErrors(t.Context(), y, Options{}, Fold{X: x, HeldOut: all[1:]},
+		Fold{X: x, HeldOut: all[:1]}); err != nil ||
 		j.Neighbours != 1 {
 		t.Errorf("%v", err)
 	}

@@ -87,7 +87,8 @@ func TestMislabels(t *testing.T) {
 }
 
 // changeLabels changes labels: to any other, or to one of the two nearest classes.
-func changeLabels(x *matrix.Dense, labels []int64, kind string, rate float64, seed uint64) (noisy []int64, wrong []bool) {
+func changeLabels(x *matrix.Dense, labels []int64, kind string, rate float64, seed uint64) (noisy []int64,
+	wrong []bool) {
 	y, ids := numberLabels(labels)
 	alike := detection.ConfusableClasses(x, y, len(ids), maxLookAlikes)
 	rng := rand.New(rand.NewPCG(seed, 77))

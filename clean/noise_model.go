@@ -177,12 +177,13 @@ type mixture struct {
 	shape            shape
 	part             [numParts]float64
 	wrongLabelShares [1 + maxDefaults]float64 // r of any other label, and of each default label
-	others           int                      // number of labels that are not default labels, 0 if r is the same for all
-	logLikelihood    float64
+	// number of labels that are not default labels, 0 if r is the same for all
+	others        int
+	logLikelihood float64
 }
 
-// labelChance returns the probability of a label by each part, and their sum, which is at least leastChance, because 0 has
-// no logarithm.
+// labelChance returns the probability of a label by each part, and their sum, which is at least leastChance,
+// because 0 has no logarithm.
 func (f *mixture) labelChance(c *partChances) (by [numParts]float64, sum float64) {
 	const leastChance = 1e-12
 	sum = leastChance
@@ -237,7 +238,8 @@ func (f *mixture) fit(labels []partChances, wrong float64, from *mixture, steps 
 
 // wrongShares are the tried shares of wrong labels. With many labels only one of them is likely, so they are
 // close together: with only 0.08 and 0.15, every score of a set with 0.1 would be too low or too high.
-var wrongShares = [...]float64{0, 0.002, 0.003, 0.005, 0.007, 0.01, 0.014, 0.02, 0.028, 0.04, 0.056, 0.08, 0.11, 0.15, 0.2,
+var wrongShares = [...]float64{0, 0.002, 0.003, 0.005, 0.007, 0.01, 0.014, 0.02, 0.028, 0.04, 0.056, 0.08, 0.11,
+	0.15, 0.2,
 	0.28, 0.4}
 
 const (
@@ -250,8 +252,8 @@ const (
 	maxLogDifference = 10
 )
 
-// initialMixtures returns the mixtures from which fits start: one without default labels, and one with them if there are
-// any.
+// initialMixtures returns the mixtures from which fits start: one without default labels, and one with them
+// if there are any.
 func (m *noiseModel) initialMixtures() []mixture {
 	equal := mixture{part: [numParts]float64{0.7, 0.2, 0.1, 0}}
 	for k := range equal.wrongLabelShares {

@@ -41,14 +41,20 @@ func TestSureScoresAreRight(t *testing.T) {
 		draw  func(rng *rand.Rand) (*matrix.Dense, []int64)
 		least float64 // of the wrong ones, to be found
 	}{
-		{"tails", 1 << 40, func(rng *rand.Rand) (*matrix.Dense, []int64) { return drawHeavyTailed(rng, 10, 60, 12, 1.5) }, 0},
+		{"tails", 1 << 40, func(rng *rand.Rand) (*matrix.Dense,
+			[]int64) {
+			return drawHeavyTailed(rng, 10, 60, 12, 1.5)
+		}, 0},
 		{"tails, 1 of 20", 20, func(rng *rand.Rand) (*matrix.Dense,
 			[]int64) {
 			return drawHeavyTailed(rng, 10, 60, 12, 1.5)
 		}, 0.3},
 		{"tails in four dimensions, 1 of 20", 20,
 			func(rng *rand.Rand) (*matrix.Dense, []int64) { return drawHeavyTailed(rng, 10, 60, 4, 2) }, 0},
-		{"look-alikes", 1 << 40, func(rng *rand.Rand) (*matrix.Dense, []int64) { return drawPairs(rng, 5, 60, 4, 1.2) }, 0},
+		{"look-alikes", 1 << 40, func(rng *rand.Rand) (*matrix.Dense,
+			[]int64) {
+			return drawPairs(rng, 5, 60, 4, 1.2)
+		}, 0},
 		{"look-alikes, 1 of 20", 20,
 			func(rng *rand.Rand) (*matrix.Dense, []int64) { return drawPairs(rng, 5, 60, 4, 1.2) }, 0.5},
 	} {
@@ -171,7 +177,8 @@ func TestSights(t *testing.T) {
 	}
 	p.judges = p.heldOut
 	seen := make([][]classView, 7)
-	if err := p.viewClasses(t.Context(), []int{0, 0, 0, 1, 1, 1, 2}, 3, []float64{1, 1, 1, 1, 1, 1, 1}, seen); err != nil {
+	if err := p.viewClasses(t.Context(), []int{0, 0, 0, 1, 1, 1, 2}, 3, []float64{1, 1, 1, 1, 1, 1, 1},
+		seen); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

@@ -32,9 +32,9 @@ const (
 // promisingCorrelation is the correlation on every other pixel from which the search uses smaller steps.
 const promisingCorrelation = 0.8
 
-// searchWindows returns the largest correlation that it finds of a whole picture with a part of another, and the window of
-// that part. The correlation is 0 if no window is promising. It compares the given windows on every other pixel, then
-// refines the best in ever smaller steps.
+// searchWindows returns the largest correlation that it finds of a whole picture with a part of another, and
+// the window of that part. The correlation is 0 if no window is promising. It compares the given windows on
+// every other pixel, then refines the best in ever smaller steps.
 func searchWindows(whole, part *Fingerprint, begin []window) (float64, window) {
 	at, top := begin[0], math.Inf(-1)
 	for _, w := range begin {
@@ -68,12 +68,13 @@ const (
 
 // isCopy reports whether a whole picture and a window of another, whose correlation is c, are copies.
 func isCopy(c float64, whole, of *Fingerprint, at window) bool {
-	return c >= minWholeCorrelation || c >= minCopyCorrelation && detailCorrelation(whole, of, at) >= minDetailCorrelation
+	return c >= minWholeCorrelation || c >= minCopyCorrelation &&
+		detailCorrelation(whole, of, at) >= minDetailCorrelation
 }
 
-// detailCorrelation returns the correlation of a whole picture with a window of another after the mean of the 5 x 5 pixels around
-// each pixel is taken off. Strong differences, as at the border of a thing, are damped to what others are: d becomes
-// d / (|d| + m), with the median m of all |d|.
+// detailCorrelation returns the correlation of a whole picture with a window of another after the mean of
+// the 5 x 5 pixels around each pixel is taken off. Strong differences, as at the border of a thing, are
+// damped to what others are: d becomes d / (|d| + m), with the median m of all |d|.
 func detailCorrelation(whole, of *Fingerprint, at window) float64 {
 	var a, b [side * side]float64
 	for i, v := range whole.grey {

@@ -42,7 +42,8 @@ func TestCorrelationOfGreys(t *testing.T) {
 		}
 		for _, w := range []window{{0, 0, side}, {1.5, 2, 26}, {4, 0, 28}} {
 			for _, every := range []int{1, 2} {
-				requireNear(t, "correlation", windowCorrelation(p, q, w, every), plainCorrelation(&a, q, w, every), 1e-12)
+				requireNear(t, "correlation", windowCorrelation(p, q, w, every), plainCorrelation(&a, q, w, every),
+					1e-12)
 			}
 		}
 		if have, want := newStrokes(p).correlation(p, q), windowCorrelation(p, q, window{0, 0, side}, 1); have != want {
@@ -83,7 +84,8 @@ func TestDetails(t *testing.T) {
 		t.Errorf("details of the darkened picture: %v", c)
 	}
 	cut := NewFingerprint(same.SubImage(image.Rect(6, 3, 90, 87)))
-	if c, at := searchWindows(cut, p, initialWindows()); c < minCopyCorrelation || detailCorrelation(cut, p, at) < minDetailCorrelation {
+	if c, at := searchWindows(cut, p, initialWindows()); c < minCopyCorrelation ||
+		detailCorrelation(cut, p, at) < minDetailCorrelation {
 		t.Errorf("the cut picture: %v, details %v", c, detailCorrelation(cut, p, at))
 	}
 	if c := windowCorrelation(p, other, whole, 1); c < minCopyCorrelation || c >= minWholeCorrelation {

@@ -139,7 +139,8 @@ func TestAgainstLoops(t *testing.T) {
 		n := float64(len(labels))
 		if math.Abs(same/sames-c.TrueMatch[k]) > 4/sames ||
 			math.Abs(different/differents-c.FalseMatch[k]) > 4/differents || math.Abs(near/n-c.NearestMatch[k]) > 2/n {
-			t.Errorf("%v: %v %v %v, loops say %v %v %v", by, c.TrueMatch[k], c.FalseMatch[k], c.NearestMatch[k], same/sames,
+			t.Errorf("%v: %v %v %v, loops say %v %v %v", by, c.TrueMatch[k], c.FalseMatch[k], c.NearestMatch[k],
+				same/sames,
 				different/differents, near/n)
 		}
 		if c.Pairs != 66 || c.PerClass != 5 {

@@ -112,7 +112,8 @@ func (m *measurement) fillCalibration(c *Calibration) {
 	m.computeStrangers(c)
 	for i, count := range classPhotoCounts {
 		if m.numLarger[i] >= minClasses {
-			c.ClassRates = append(c.ClassRates, ClassRates{Photos: count, Classes: m.numLarger[i], Weights: cumulativeShares(m.sameClass[i], 1)})
+			c.ClassRates = append(c.ClassRates, ClassRates{Photos: count, Classes: m.numLarger[i],
+				Weights: cumulativeShares(m.sameClass[i], 1)})
 		}
 	}
 	c.roundValues()
@@ -275,7 +276,8 @@ func (c *Calibration) Threshold(fmr float64) (Threshold, error) {
 }
 
 // largestThreshold returns the largest distance whose bound is at most rate.
-func (c *Calibration) largestThreshold(rate float64, measured, bound, match []float64, fail *RateError) (Threshold, error) {
+func (c *Calibration) largestThreshold(rate float64, measured, bound, match []float64, fail *RateError) (Threshold,
+	error) {
 	k := sort.Search(len(bound), func(k int) bool { return bound[k] > rate }) - 1
 	if k < 0 || match[k] == 0 {
 		fail.Overlapped = true

@@ -80,7 +80,8 @@ func (c *Calibration) checkOpen() error {
 		checkCount("the number of distances", len(c.Distances), 1, maxCount),
 		checkCount("the number of strangers", len(c.Strangers), 1, maxCount),
 		checkAscending("distances", c.Distances, distanceRange(c.Distance), true),
-		c.checkShares("false_match", c.FalseMatch), c.checkShares("bound", c.Bound), c.checkShares("true_match", c.TrueMatch),
+		c.checkShares("false_match", c.FalseMatch), c.checkShares("bound", c.Bound),
+		c.checkShares("true_match", c.TrueMatch),
 		c.checkShares("near", c.NearestMatch))
 	if err == nil && c.Score != nil { // the first calibrations have none
 		err = c.Score.check(c.Dim)
@@ -151,7 +152,8 @@ func (r Reliability) check(name string) error {
 		checkCount("the number of "+name+".bins", len(r.Bins), 0, reliabilityBins))
 	for i := 0; err == nil && i < len(r.Bins); i++ {
 		b, name := r.Bins[i], fmt.Sprintf("%s.bins[%d]", name, i)
-		err = cmp.Or(checkNumber(name+".probability", b.Probability, 0, roundingFactor), checkNumber(name+".share", b.Share, 0, roundingFactor),
+		err = cmp.Or(checkNumber(name+".probability", b.Probability, 0, roundingFactor),
+			checkNumber(name+".share", b.Share, 0, roundingFactor),
 			checkNumber(name+".weight", b.Weight, 0, roundingFactor))
 	}
 	return err

@@ -98,7 +98,8 @@ func lowestDecile(v []float64) float64 {
 
 // coverageRadius returns the distance within which photos of a class are expected, by its photos without row q (or
 // all of them if q is -1). own reports whether these are enough photos.
-func (n *nearestDistances) coverageRadius(c *Calibration, i, q int, coverage float64) (coverageRadius float64, own bool, err error) {
+func (n *nearestDistances) coverageRadius(c *Calibration, i, q int, coverage float64) (coverageRadius float64,
+	own bool, err error) {
 	s := n.s
 	var spread []float64
 	for p := s.first[i]; p < s.first[i+1]; p++ {

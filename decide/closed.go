@@ -373,9 +373,9 @@ func (k *knownPhotos) crossValidateVote() Reliability {
 	return r
 }
 
-// coverageDistance returns the distance within which a photo of a known class has an item of its class, with at least the
-// given probability. It is the ceil(coverage (n + 1))-th smallest of the n photos' distances (split conformal
-// prediction). The unit is the photo, because the classes stay the same.
+// coverageDistance returns the distance within which a photo of a known class has an item of its class, with
+// at least the given probability. It is the ceil(coverage (n + 1))-th smallest of the n photos' distances
+// (split conformal prediction). The unit is the photo, because the classes stay the same.
 func (c *Closed) coverageDistance(coverage float64) (float64, error) {
 	if !(coverage > 0 && coverage < 1) {
 		return 0, fmt.Errorf("the coverage is %v: must be above 0 and below 1", coverage)

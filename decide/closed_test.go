@@ -14,8 +14,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// drawClouds are photos of classes from to to, each of them photos around a place that the class has for itself. Classes
-// overlap: about one nearest item in five is of another class.
+// drawClouds are photos of classes from to to, each of them photos around a place that the class has for
+// itself. Classes overlap: about one nearest item in five is of another class.
 func drawClouds(from, to, each int, seed uint64) LabelledEmbeddings {
 	out := LabelledEmbeddings{X: matrix.New(each*(to-from), 4)}
 	rng := rand.New(rand.NewPCG(seed, 11))
@@ -178,7 +178,8 @@ func TestGate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			found, err := SearchStrangers(t.Context(), drawClouds(1000*(i+1)+classes, 1000*(i+1)+2*classes, 10, 4), items,
+			found, err := SearchStrangers(t.Context(), drawClouds(1000*(i+1)+classes, 1000*(i+1)+2*classes, 10, 4),
+				items,
 				eval.Euclidean)
 			if err != nil {
 				t.Fatal(err)

@@ -132,8 +132,9 @@ func (c *Calibration) Drift(ctx context.Context, x *matrix.Dense, labels []int64
 	return out, nil
 }
 
-// driftPValue returns how often random classes of n differ as much from the others as was seen: twice the smaller share of
-// both statistics, as either may be the rarer one. found is the least first statistic for which that is 0.05.
+// driftPValue returns how often random classes of n differ as much from the others as was seen: twice the
+// smaller share of both statistics, as either may be the rarer one. found is the least first statistic for
+// which that is 0.05.
 func driftPValue(rng *rand.Rand, n, classes int, by [2]sortedValues, seen [2]float64) (p, found float64) {
 	all := [2][]float64{{seen[0]}, {seen[1]}}
 	for range driftDraws {
@@ -217,7 +218,8 @@ type otherDistances struct {
 }
 
 // distancesToOthers compares every row of x with the rows of all classes but without[row].
-func (s *set) distancesToOthers(ctx context.Context, x *matrix.Dense, without []int, within []float64) (*otherDistances, error) {
+func (s *set) distancesToOthers(ctx context.Context, x *matrix.Dense, without []int,
+	within []float64) (*otherDistances, error) {
 	d := &otherDistances{share: make([]float64, len(within))}
 	values, pairs := matrix.New(min(tileRows, x.Rows), s.x.Rows), 0.0
 	for lo := 0; lo < x.Rows; lo += tileRows {
@@ -247,7 +249,8 @@ func (s *set) distancesToOthers(ctx context.Context, x *matrix.Dense, without []
 				}
 			}
 			pairs += float64(n)
-			d.nearestAndMean[0], d.nearestAndMean[1] = append(d.nearestAndMean[0], least), append(d.nearestAndMean[1], sum/float64(n))
+			d.nearestAndMean[0], d.nearestAndMean[1] = append(d.nearestAndMean[0], least),
+				append(d.nearestAndMean[1], sum/float64(n))
 		}
 	}
 	for r := range d.share {

@@ -27,7 +27,8 @@ func TestDrift(t *testing.T) {
 			rejected++
 		}
 		sum += d.P / 20
-		if d.Classes != 13 || d.ReferencePhotos != 79 || d.KnownClasses != 80 || d.DetectableStatistic <= 0 || d.DetectableStatistic >= 1 ||
+		if d.Classes != 13 || d.ReferencePhotos != 79 || d.KnownClasses != 80 || d.DetectableStatistic <= 0 ||
+			d.DetectableStatistic >= 1 ||
 			d.Photos != 120 || d.Matches[0].NewRate > 0.05 ||
 			!strings.Contains(d.Matches[1].RefusalReason, "cannot be promised") {
 			t.Fatalf("%+v", d)

@@ -113,9 +113,9 @@ type Decision struct {
 	RunnerUpProbability float64 `json:"runner_up_probability,omitempty"`
 	// Unknown means that a stranger cannot be excluded.
 	Unknown bool `json:"unknown"`
-	// NeededProbability is the least probability of a label that is not unknown. It is 0 in a closed set, where every photo gets
-	// a label, and with a gate. Score is the log-odds of the likeliest class at even odds of a stranger, the median if
-	// there are several photos.
+	// NeededProbability is the least probability of a label that is not unknown. It is 0 in a closed set,
+	// where every photo gets a label, and with a gate. Score is the log-odds of the likeliest class at even
+	// odds of a stranger, the median if there are several photos.
 	NeededProbability float64 `json:"needed,omitzero"`
 	Score             float64 `json:"-"`
 	// Nearest is the distance of the nearest item, or for several photos the median of these
@@ -238,9 +238,10 @@ func (d *Decider) computeSearchRadius() {
 // NumVoters returns the number of nearest items that count.
 func (d *Decider) NumVoters() int { return maxVoters }
 
-// VoteWeights returns the shares of neighbours, nearest first, in the vote about a photo among known classes. All add up
-// to 1. Neighbours after the first Voters have no share. The share of a label is the sum over its neighbours. Decide
-// turns it into a probability by the calibration. It is nil for other classes, which do not vote.
+// VoteWeights returns the shares of neighbours, nearest first, in the vote about a photo among known
+// classes. All add up to 1. Neighbours after the first Voters have no share. The share of a label is the sum
+// over its neighbours. Decide turns it into a probability by the calibration. It is nil for other classes,
+// which do not vote.
 func (d *Decider) VoteWeights(near []Neighbour) []float64 {
 	if !d.isKnown {
 		return nil

@@ -63,7 +63,8 @@ func TestIdentify(t *testing.T) {
 			for p := 5; p < 8; p += several {
 				var photos []Photo
 				for k := range several {
-					photos = append(photos, Photo{Vector: x.Row(i + p + k), Neighbours: nearestByLoop(x, labels, i+p+k, gallery)})
+					photos = append(photos, Photo{Vector: x.Row(i + p + k),
+						Neighbours: nearestByLoop(x, labels, i+p+k, gallery)})
 				}
 				got, err := d.Decide(photos)
 				if err != nil {
@@ -132,7 +133,8 @@ func TestDecide(t *testing.T) {
 	}
 	v := items.Row(0)
 	for _, photos := range [][]Photo{nil, {{Vector: v}}, {{Vector: v, Neighbours: []Neighbour{{"a", 2}, {"b", 1}}}},
-		{{Vector: v, Neighbours: []Neighbour{{"a", math.NaN()}}}}, {{Vector: v[1:], Neighbours: []Neighbour{{"a", 1}}}}} {
+		{{Vector: v, Neighbours: []Neighbour{{"a", math.NaN()}}}},
+		{{Vector: v[1:], Neighbours: []Neighbour{{"a", 1}}}}} {
 		if _, err := d.Decide(photos); err == nil {
 			t.Errorf("%v is decided about", photos)
 		}

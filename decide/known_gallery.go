@@ -59,7 +59,8 @@ func (d *Decider) ThresholdAt(fpir float64, photos int) (Threshold, error) {
 	return d.strangerRates.boundedThreshold(fpir)
 }
 
-// EstimatedThreshold returns the threshold at which the measured rate, without a bound, is fpir. It returns false if it is unknown.
+// EstimatedThreshold returns the threshold at which the measured rate, without a bound, is fpir. It returns
+// false if it is unknown.
 func (d *Decider) EstimatedThreshold(fpir float64) (Threshold, bool) {
 	switch {
 	case d.isClosed:

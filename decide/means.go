@@ -75,8 +75,8 @@ func (m *Means) squaredDistances(x *matrix.Dense) *matrix.Dense {
 	return out
 }
 
-// statsWithout returns the counts and squares of the classes without some items. The squared distances of photo x to the
-// means are changed accordingly.
+// statsWithout returns the counts and squares of the classes without some items. The squared distances of
+// photo x to the means are changed accordingly.
 func (m *Means) statsWithout(items []Member, x []float32, distances []float32) (count, square []float64) {
 	if len(items) == 0 {
 		return m.count, m.sumSquares

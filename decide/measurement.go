@@ -18,7 +18,8 @@ const (
 	minVoteClasses = 5
 )
 
-// measurement collects the content of a calibration in one pass over all pairs. All but own uses the weights of the set.
+// measurement collects the content of a calibration in one pass over all pairs. All but own uses the weights
+// of the set.
 type measurement struct {
 	s                *set
 	l                *levels

@@ -138,8 +138,8 @@ func (s *Sampler) Measure(ctx context.Context, spread bool) (m *Measures, err er
 	return m, err
 }
 
-// galleryClasses returns the classes of the calibration that are in the gallery, by their name or as a photo of them is an
-// item.
+// galleryClasses returns the classes of the calibration that are in the gallery, by their name or as a photo
+// of them is an item.
 func (s *Sampler) galleryClasses() map[int]bool {
 	out := make(map[int]bool)
 	for i, class := range s.score.SampleClass {

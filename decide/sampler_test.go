@@ -95,7 +95,8 @@ func TestMeasuresFile(t *testing.T) {
 		t.Error(err)
 	}
 	want := &Measures{Spread{"x": {1e-30, 0.1, 0.2}, "\u2028 \"": {2, 3}},
-		&StrangerTrial{Strangers: []ClassScores{{[]float64{1, 1, 4}, 3}}, OwnItems: []ClassScores{{[]float64{-2}, 0}}}, nil}
+		&StrangerTrial{Strangers: []ClassScores{{[]float64{1, 1, 4}, 3}},
+			OwnItems: []ClassScores{{[]float64{-2}, 0}}}, nil}
 	if err := want.Save(path, "a"); err != nil {
 		t.Fatal(err)
 	}

@@ -44,8 +44,8 @@ type Score struct {
 	// groups of two classes or more.
 	SampleGroup []int `json:"sample_group"`
 	Groups      int   `json:"groups,omitzero"`
-	// StrangerScores has the scores of the sample as strangers to galleries that were drawn from the other classes of the
-	// calibration, with look-alikes of their own class.
+	// StrangerScores has the scores of the sample as strangers to galleries that were drawn from the other
+	// classes of the calibration, with look-alikes of their own class.
 	StrangerScores []StrangerScores `json:"drawn"`
 	// Names has the name of each class that Sample has photos of, if names are known. A class of a gallery with this
 	// name is not a stranger to it.
@@ -110,8 +110,8 @@ func (s *Score) sortRivals(of []rival) {
 	slices.SortStableFunc(of, func(a, b rival) int { return cmp.Compare(a.d, b.d) })
 }
 
-// computeTerms returns the terms of the class of[k] among sorted classes, for a photo with the squared distance cohort to the
-// cohort, in a gallery of a number of classes.
+// computeTerms returns the terms of the class of[k] among sorted classes, for a photo with the squared
+// distance cohort to the cohort, in a gallery of a number of classes.
 func (s *Score) computeTerms(of []rival, k int, cohort float64, classes int) *weights {
 	next := cohort
 	if i := min(1, k) ^ 1; i < len(of) { // the first other class is the nearest
@@ -122,8 +122,8 @@ func (s *Score) computeTerms(of []rival, k int, cohort float64, classes int) *we
 		math.Log(r.wide / s.Scatter), 1 / r.count, math.Log(float64(classes))}
 }
 
-// cohortDistance returns the mean squared distance to the nearer half of the cohort without one class, given the squared
-// distances to all. A look-alike of the photo's class in the cohort hardly changes it.
+// cohortDistance returns the mean squared distance to the nearer half of the cohort without one class, given
+// the squared distances to all. A look-alike of the photo's class in the cohort hardly changes it.
 func (s *Score) cohortDistance(distances []float32, without int) float64 {
 	near := make([]float32, 0, len(distances))
 	for k, v := range distances {
@@ -140,8 +140,8 @@ func (s *Score) cohortDistance(distances []float32, without int) float64 {
 	return max(sum, 1e-3*s.Scatter)
 }
 
-// squaredDistance turns a distance of a search into the squared distance between vectors, those of length 1 for the cosine
-// distance. It is false for the dot product, which has none.
+// squaredDistance turns a distance of a search into the squared distance between vectors, those of length 1
+// for the cosine distance. It is false for the dot product, which has none.
 func squaredDistance(by eval.Distance, d float64) (float64, bool) {
 	switch by {
 	case eval.Euclidean:
@@ -152,9 +152,9 @@ func squaredDistance(by eval.Distance, d float64) (float64, bool) {
 	return 0, false
 }
 
-// nearestRivals returns the classes that a photo may show: those of the neighbours, which are at squared distances near by
-// class, and those with the nearest means, at squared distances means by class. far is the distance that classes
-// without a neighbour have at least. The class skip, if not below 0, is left out.
+// nearestRivals returns the classes that a photo may show: those of the neighbours, which are at squared
+// distances near by class, and those with the nearest means, at squared distances means by class. far is the
+// distance that classes without a neighbour have at least. The class skip, if not below 0, is left out.
 func (s *Score) nearestRivals(means []float32, count, square []float64, near map[int]float64, far float64,
 	skip int) []rival {
 	out := make([]rival, 0, len(near)+maxRivals)
@@ -245,8 +245,8 @@ func (s *Score) rankCandidates(m *Means, p *Photo) []candidate {
 	return out
 }
 
-// cohortDistances returns the distance of each row of x to the cohort, without its own class of the calibration if own is not
-// nil.
+// cohortDistances returns the distance of each row of x to the cohort, without its own class of the
+// calibration if own is not nil.
 func (s *Score) cohortDistances(x *matrix.Dense, own []int) []float64 {
 	c := s.Cohort.matrix(x.Cols)
 	d := matrix.New(x.Rows, c.Rows)
@@ -342,7 +342,8 @@ func (s *Score) check(dim int) error {
 	for k := 0; err == nil && k < len(s.KnownQuantiles); k++ {
 		name := fmt.Sprintf("score.known[%d]", k)
 		err = cmp.Or(checkCount(name+".classes", s.KnownQuantiles[k].Classes, 1, maxCount),
-			checkCount("the number of "+name+".scores", len(s.KnownQuantiles[k].Scores), knownQuantiles, knownQuantiles),
+			checkCount("the number of "+name+".scores", len(s.KnownQuantiles[k].Scores), knownQuantiles,
+				knownQuantiles),
 			checkAscending(name+".scores", s.KnownQuantiles[k].Scores, interval{-maxScore, maxScore}, false))
 	}
 	for k := 0; err == nil && k < cohort; k++ {
@@ -398,8 +399,8 @@ type ExpectedThreshold struct {
 	Classes int // number of classes of the gallery
 }
 
-// ExpectedThresholds returns the thresholds for the share fpir of strangers in galleries of several sizes. TrueMatch is 0 where
-// nothing can be promised.
+// ExpectedThresholds returns the thresholds for the share fpir of strangers in galleries of several sizes.
+// TrueMatch is 0 where nothing can be promised.
 func (c *Calibration) ExpectedThresholds(fpir float64) (out []ExpectedThreshold) {
 	if c.Score == nil {
 		return nil

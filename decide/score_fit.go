@@ -133,16 +133,18 @@ func (s *set) drawSample(rng *rand.Rand, order []int) (rows []int) {
 	return rows
 }
 
-// drawTrialGalleries draws galleries of all classes, of a quarter and of a sixteenth, with all photos of every class and with
-// numbers drawn by class. If classes form groups of look-alikes, half of the galleries have whole groups.
+// drawTrialGalleries draws galleries of all classes, of a quarter and of a sixteenth, with all photos of
+// every class and with numbers drawn by class. If classes form groups of look-alikes, half of the galleries
+// have whole groups.
 func (s *set) drawTrialGalleries(rng *rand.Rand, u *units) (out []*trialGallery) {
 	for nth, part := range galleryParts {
 		if part*float64(s.numIdentities()) < minVoteClasses {
 			break
 		}
 		for again := range 4 + 2*nth { // smaller galleries hold fewer known photos
-			t := &trialGallery{part: nth, means: NewMeans(s.x.Cols, eval.Euclidean), galleryClass: make([]int, s.numIdentities()),
-				isMember: make([]bool, s.x.Rows)}
+			t := &trialGallery{part: nth, means: NewMeans(s.x.Cols, eval.Euclidean),
+				galleryClass: make([]int, s.numIdentities()),
+				isMember:     make([]bool, s.x.Rows)}
 			drawn := make([]bool, u.numUnits)
 			for unit := range drawn {
 				drawn[unit] = rng.Float64() < part
@@ -180,7 +182,8 @@ func (t *trialGallery) addClass(s *set, i int, rng *rand.Rand, unequal bool) {
 }
 
 // lookUpSample looks up a sample of photos in a gallery, with and without their class.
-func (s *set) lookUpSample(ctx context.Context, t *trialGallery, u *units, sample []int, scatter float64) ([]lookupResult, error) {
+func (s *set) lookUpSample(ctx context.Context, t *trialGallery, u *units, sample []int,
+	scatter float64) ([]lookupResult, error) {
 	kinds := []probeKind{knownProbe, strangerProbe}
 	if u.numGroups > 0 {
 		kinds = append(kinds, outsideProbe)
@@ -214,7 +217,8 @@ func (s *set) lookUpSample(ctx context.Context, t *trialGallery, u *units, sampl
 }
 
 // lookUp looks up a photo. Without its class in the gallery, only strangers are looked up.
-func (s *set) lookUp(t *trialGallery, u *units, q int, kind probeKind, means, values []float32, scatter float64) (e lookupResult) {
+func (s *set) lookUp(t *trialGallery, u *units, q int, kind probeKind, means, values []float32,
+	scatter float64) (e lookupResult) {
 	own := int(s.identityOf[q])
 	at := t.galleryClass[own]
 	e = lookupResult{kind: kind, part: t.part, plain: t.plain, class: own}
@@ -254,7 +258,8 @@ func (s *set) lookUp(t *trialGallery, u *units, q int, kind probeKind, means, va
 	return e
 }
 
-// nearestByClass returns the distance of the nearest item of the classes of the voting items, and that of the last of these.
+// nearestByClass returns the distance of the nearest item of the classes of the voting items, and that of
+// the last of these.
 func (t *trialGallery) nearestByClass(q int, values []float32, count []float64) (near map[int]float64, far float64) {
 	top := make([]nearItem, 0, maxVoters)
 	for k, d := range values {

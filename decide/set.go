@@ -24,7 +24,8 @@ type set struct {
 	label      []int64 // the label of each identity
 	distance   eval.Distance
 
-	// maxPerIdentity is the number of photos that an identity counts for at most: that of the median identity, at least two.
+	// maxPerIdentity is the number of photos that an identity counts for at most: that of the median
+	// identity, at least two.
 	maxPerIdentity int
 	weight         []float64 // weight of each photo of an identity: 1, or most / photos
 	isItem         []bool    // for each row, whether it is an item in galleries, see weigh
@@ -36,8 +37,8 @@ func (s *set) numPhotos(i int) int { return s.first[i+1] - s.first[i] }
 // effectivePhotos returns the number of photos that an identity counts for.
 func (s *set) effectivePhotos(i int) float64 { return float64(min(s.numPhotos(i), s.maxPerIdentity)) }
 
-// setWeights sets the weights of photos. An identity is a member of a gallery with as many photos as it counts for, spread
-// evenly over its rows.
+// setWeights sets the weights of photos. An identity is a member of a gallery with as many photos as it
+// counts for, spread evenly over its rows.
 func (s *set) setWeights() {
 	n := s.numIdentities()
 	sizes := make([]int, n)

@@ -7,24 +7,24 @@ import (
 	"sort"
 )
 
-// gateVarianceFactor is the factor of the variance in the bound of a gate. The bound is for as many new classes of strangers
-// as the gate was learned from, whose mean varies as much as the gate's. The bound was broken in 0.3 to 5.5 of 100
-// draws of species (docs/decisions.md).
+// gateVarianceFactor is the factor of the variance in the bound of a gate. The bound is for as many new
+// classes of strangers as the gate was learned from, whose mean varies as much as the gate's. The bound was
+// broken in 0.3 to 5.5 of 100 draws of species (docs/decisions.md).
 const gateVarianceFactor = 2
 
 // MinStrangerClasses is the least number of classes of strangers for a gate.
 const MinStrangerClasses = 10
 
-// StrangerGate separates strangers from photos of the known classes of a closed set by the distance of the nearest item.
-// Strangers are photos of other classes, which were searched among the items of all known classes. The promise is
-// about one gallery, that of the known classes, so the only unit is the class of strangers.
+// StrangerGate separates strangers from photos of the known classes of a closed set by the distance of the
+// nearest item. Strangers are photos of other classes, which were searched among the items of all known
+// classes. The promise is about one gallery, that of the known classes, so the only unit is the class of strangers.
 //
 // Let u be the share of strangers within a distance, the mean over n classes of their own shares, V its
 // variance (that of the classes' shares, divided by n), m the largest share of a class, and k the share of
 // photos of known classes that have an item within it. The bound is upperBound of u + w and
-// gateVarianceFactor (V + w^2), with w = max(m, k / 2) / n for a class that may have been missed by chance: one like the
-// most confusable class, or one so like a known class that half as many of its photos are accepted as of that class.
-// docs/decisions.md has tests of the promise.
+// gateVarianceFactor (V + w^2), with w = max(m, k / 2) / n for a class that may have been missed by chance:
+// one like the most confusable class, or one so like a known class that half as many of its photos are
+// accepted as of that class. docs/decisions.md has tests of the promise.
 type StrangerGate struct {
 	// Classes is the number of classes of strangers, Photos the number of their photos, and Items the number of items
 	// of known classes. Known is the number of photos of known classes from which Named is computed.
@@ -49,8 +49,8 @@ type Stranger struct {
 // gateDistances is the largest number of distances of a gate.
 const gateDistances = 400
 
-// NewStrangerGate learns a gate from strangers that were searched among items items of the known classes of a closed set. It
-// is an error if there are fewer than ten classes of strangers.
+// NewStrangerGate learns a gate from strangers that were searched among items items of the known classes of
+// a closed set. It is an error if there are fewer than ten classes of strangers.
 func NewStrangerGate(closed *Closed, strangers []Stranger, items int) (*StrangerGate, error) {
 	of := make(map[int64]int)
 	var each [][]float64 // distances of each class, ascending
@@ -118,8 +118,8 @@ func shareWithin(v []float64, d float64) float64 {
 	return float64(sort.Search(len(v), func(i int) bool { return v[i] > d })) / float64(len(v))
 }
 
-// thresholdAt returns the gate's threshold for a rate in a gallery. In a larger gallery the nearest item is nearer: with m
-// times as many items, at most m times as many strangers have an item within a distance.
+// thresholdAt returns the gate's threshold for a rate in a gallery. In a larger gallery the nearest item is
+// nearer: with m times as many items, at most m times as many strangers have an item within a distance.
 func (g *StrangerGate) thresholdAt(fpir float64, items int, bound []float64) (Threshold, bool) {
 	more := max(1, float64(items)/float64(g.Items))
 	k := sort.Search(len(bound), func(k int) bool { return more*bound[k] > fpir }) - 1
@@ -130,8 +130,8 @@ func (g *StrangerGate) thresholdAt(fpir float64, items int, bound []float64) (Th
 		Bound: min(1, more*g.Bound[k]), TrueMatch: g.KnownRate[k]}, true
 }
 
-// UnknownThreshold is Calibration.UnknownThreshold for a gallery of the known classes with the given number of items. TrueMatch is the
-// share of photos of known classes that have an item within the distance.
+// UnknownThreshold is Calibration.UnknownThreshold for a gallery of the known classes with the given number
+// of items. TrueMatch is the share of photos of known classes that have an item within the distance.
 func (g *StrangerGate) UnknownThreshold(fpir float64, items int) (Threshold, error) {
 	if !(fpir > 0 && fpir < 1) {
 		return Threshold{}, fmt.Errorf("the false-positive rate is %v: must be above 0 and below 1", fpir)
@@ -143,8 +143,9 @@ func (g *StrangerGate) UnknownThreshold(fpir float64, items int) (Threshold, err
 	return t, nil
 }
 
-// EstimatedThreshold returns the threshold at which the measured rate, without a bound, is fpir. It is not a promise, but the
-// limit that more classes of strangers would approach. It returns false if the rate is higher at every distance.
+// EstimatedThreshold returns the threshold at which the measured rate, without a bound, is fpir. It is not a
+// promise, but the limit that more classes of strangers would approach. It returns false if the rate is
+// higher at every distance.
 func (g *StrangerGate) EstimatedThreshold(fpir float64, items int) (Threshold, bool) {
 	return g.thresholdAt(fpir, items, g.Rate)
 }

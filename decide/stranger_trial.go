@@ -14,9 +14,9 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// StrangerTrial has the scores of photos whose class is not in a gallery, by class. Strangers has those of photos of the
-// calibration. Own has those of items of the gallery among its other classes, which show whether the gallery's photos
-// are like those of the calibration: they may be of another camera, or cut in another way.
+// StrangerTrial has the scores of photos whose class is not in a gallery, by class. Strangers has those of
+// photos of the calibration. Own has those of items of the gallery among its other classes, which show
+// whether the gallery's photos are like those of the calibration: they may be of another camera, or cut in another way.
 //
 // Strangers of this gallery may have look-alikes in it, as its classes have among themselves, which the calibration's
 // classes have not. Drawn therefore has the scores of the same photos in galleries of the calibration.
@@ -101,7 +101,8 @@ func nearestByClass(items []nearItem) (near map[int]float64, far float64) {
 
 // score returns the scores of the photos in a gallery, or -Inf for a photo without other classes. cohort has their
 // distances to the cohort, and w returns the weights for a photo.
-func (s *Score) computeScores(ctx context.Context, m *Means, l *lookups, cohort []float64, w func(i int) *weights) ([]float64,
+func (s *Score) computeScores(ctx context.Context, m *Means, l *lookups, cohort []float64,
+	w func(i int) *weights) ([]float64,
 	error) {
 	out := make([]float64, l.photos.Rows)
 	step := max(1, min(len(out), (1<<22)/max(1, m.numClasses())))
@@ -145,8 +146,8 @@ func groupByClass(scores []float64, class, group []int) (out []ClassScores) {
 	return out
 }
 
-// strangerScores returns the scores of strangers in galleries of the calibration's classes, by class or group, for two numbers
-// of classes around that of a gallery, and the weight of the second.
+// strangerScores returns the scores of strangers in galleries of the calibration's classes, by class or
+// group, for two numbers of classes around that of a gallery, and the weight of the second.
 func (s *Score) strangerScores(classes int) (of [2][]ClassScores, second float64) {
 	at := math.Log(float64(classes))
 	k := 0 // from the largest galleries to the smallest
@@ -174,8 +175,8 @@ func (s *Score) strangerScores(classes int) (of [2][]ClassScores, second float64
 // shareEstimate is a mean share of photos over classes, the variance of this mean and the largest share of a class.
 type shareEstimate struct{ mean, variance, largest float64 }
 
-// shareAtScore returns the share of photos with at least a score. The variance is the larger of those by leaving out one
-// class, and one group, after the other.
+// shareAtScore returns the share of photos with at least a score. The variance is the larger of those by
+// leaving out one class, and one group, after the other.
 func shareAtScore(classes []ClassScores, score float64) (out shareEstimate) {
 	n := float64(len(classes))
 	each := make([]float64, len(classes))
@@ -200,8 +201,8 @@ func shareAtScore(classes []ClassScores, score float64) (out shareEstimate) {
 	return out
 }
 
-// smallSampleFactor is the factor for a variance that is estimated from n units: n / (n - 1), and the square of the ratio of
-// the quantiles of Student's t and of the normal distribution.
+// smallSampleFactor is the factor for a variance that is estimated from n units: n / (n - 1), and the square
+// of the ratio of the quantiles of Student's t and of the normal distribution.
 func smallSampleFactor(n float64) float64 {
 	if n < 2 {
 		return 1
@@ -217,15 +218,15 @@ func (s shareEstimate) bound(n int, missed, more float64) float64 {
 	return min(1, upperBound(s.mean+w, (1+max(1, more))*(s.variance+w*w)))
 }
 
-// newStrangerClasses is the number of new classes of strangers, or that of the calibration if it is smaller, about which a
-// threshold promises something.
+// newStrangerClasses is the number of new classes of strangers, or that of the calibration if it is smaller,
+// about which a threshold promises something.
 const newStrangerClasses = 100
 
-// strangerRates says which share of strangers reaches a score in a gallery. The share is bounded in two ways, and the larger
-// bound counts: by photos of the calibration among the gallery's items, and by the same photos in galleries that were
-// drawn from the calibration, which also have look-alikes of their classes. If classes form groups, the second bound
-// counts only if the gallery's groups are other ones than those of the calibration. It then depends on the gallery's
-// groups. There are at most as many groups as classes.
+// strangerRates says which share of strangers reaches a score in a gallery. The share is bounded in two
+// ways, and the larger bound counts: by photos of the calibration among the gallery's items, and by the same
+// photos in galleries that were drawn from the calibration, which also have look-alikes of their classes. If
+// classes form groups, the second bound counts only if the gallery's groups are other ones than those of the
+// calibration. It then depends on the gallery's groups. There are at most as many groups as classes.
 type strangerRates struct {
 	trial         *StrangerTrial
 	known         []float64 // scores of known photos, ascending
@@ -253,9 +254,9 @@ func newStrangerRates(s *Score, t *StrangerTrial, classes int) *strangerRates {
 	return out
 }
 
-// galleryDiffers reports whether photos of the calibration reach scores in the gallery more seldom than in galleries drawn
-// from the calibration, which have classes of their groups: half as often as a tenth of them do there, or six tenths
-// as often as a fifth do.
+// galleryDiffers reports whether photos of the calibration reach scores in the gallery more seldom than in
+// galleries drawn from the calibration, which have classes of their groups: half as often as a tenth of them
+// do there, or six tenths as often as a fifth do.
 func (s *strangerRates) galleryDiffers() bool {
 	least := map[float64]float64{0.1: 0.5, 0.2: 0.6}
 	for _, score := range s.candidateScores() {
@@ -278,7 +279,8 @@ func (s *strangerRates) galleryDiffers() bool {
 // sharesAt returns the shares of strangers that reach a score, in this gallery and in drawn ones.
 func (s *strangerRates) sharesAt(score float64) (here, drawn shareEstimate) {
 	a, b, f := shareAtScore(s.drawnScores[0], score), shareAtScore(s.drawnScores[1], score), s.secondWeight
-	return shareAtScore(s.galleryScores, score), shareEstimate{a.mean + f*(b.mean-a.mean), a.variance + f*(b.variance-a.variance),
+	return shareAtScore(s.galleryScores, score), shareEstimate{a.mean + f*(b.mean-a.mean), a.variance +
+		f*(b.variance-a.variance),
 		a.largest + f*(b.largest-a.largest)}
 }
 
@@ -297,7 +299,8 @@ func (s *strangerRates) thresholdAt(fpir, score float64) Threshold {
 		bound = max(bound, drawn.bound(all, named/2, float64(all)/float64(new)))
 		measured = max(measured, drawn.mean)
 	}
-	if own := len(s.trial.OwnItems); s.differs && own > n { // the gallery says more of its groups than the calibration does
+	// the gallery says more of its groups than the calibration does
+	if own := len(s.trial.OwnItems); s.differs && own > n {
 		in := shareAtScore(s.trial.OwnItems, score)
 		bound, measured = max(bound, in.bound(own, named/2, float64(own)/newStrangerClasses)), max(measured, in.mean)
 	}
@@ -318,7 +321,8 @@ func (s *strangerRates) candidateScores() []float64 {
 	return out
 }
 
-// boundedThreshold returns the least score that at most the share fpir of strangers reach, in 95 of 100 cases. The error is a
+// boundedThreshold returns the least score that at most the share fpir of strangers reach, in 95 of 100
+// cases. The error is a
 // *RateError.
 func (s *strangerRates) boundedThreshold(fpir float64) (Threshold, error) {
 	if !(fpir > 0 && fpir < 1) {
@@ -333,7 +337,8 @@ func (s *strangerRates) boundedThreshold(fpir float64) (Threshold, error) {
 	}
 	out := s.findThreshold(fpir)
 	if out.TrueMatch == 0 {
-		return Threshold{}, &RateError{What: fmt.Sprintf("a false-positive rate among %d classes", s.numClasses), Rate: fpir,
+		return Threshold{}, &RateError{What: fmt.Sprintf("a false-positive rate among %d classes", s.numClasses),
+			Rate:    fpir,
 			Classes: len(s.galleryScores), Overlapped: true}
 	}
 	return out, nil
@@ -384,10 +389,11 @@ func firstAtLeast(of []float64, v float64) int {
 	return k
 }
 
-// adjustForDrift returns t, or another threshold if the gallery's own classes contradict t. They contradict it if more of the
-// items than its rate reach the score among the other classes, beyond what chance among the number of classes explains
-// (Clopper and Pearson, one-sided at 95 %, where a class is one observation). The new threshold is the least score
-// that at most the rate of the gallery's own items reach. Its bound is that of Clopper and Pearson.
+// adjustForDrift returns t, or another threshold if the gallery's own classes contradict t. They contradict
+// it if more of the items than its rate reach the score among the other classes, beyond what chance among
+// the number of classes explains (Clopper and Pearson, one-sided at 95 %, where a class is one observation).
+// The new threshold is the least score that at most the rate of the gallery's own items reach. Its bound is
+// that of Clopper and Pearson.
 func (t *StrangerTrial) adjustForDrift(of Threshold) Threshold {
 	n := float64(len(t.OwnItems))
 	if n < 2 {

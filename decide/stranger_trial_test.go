@@ -11,7 +11,8 @@ import (
 )
 
 // drawScaled draws a gallery and strangers like drawnGroups without groups, at a scale.
-func drawScaled(seed uint64, classes int, scale float32) (gallery *matrix.Dense, labels []string, strangers *matrix.Dense) {
+func drawScaled(seed uint64, classes int, scale float32) (gallery *matrix.Dense, labels []string,
+	strangers *matrix.Dense) {
 	s := drawnGroups(seed, classes+50, 1, 0, 0)
 	for k := range s.x.Data {
 		s.x.Data[k] *= scale
@@ -61,7 +62,8 @@ func TestGalleryDrift(t *testing.T) {
 		copy(both.Data, gallery.Data)
 		copy(both.Data[len(gallery.Data):], x.Data)
 		for q := range x.Rows {
-			got, err := d.Decide([]Photo{{Vector: x.Row(q), Neighbours: nearestByLoop(both, labels, gallery.Rows+q, rows)}})
+			got, err := d.Decide([]Photo{{Vector: x.Row(q), Neighbours: nearestByLoop(both, labels, gallery.Rows+q,
+				rows)}})
 			if err != nil {
 				t.Fatal(err)
 			}

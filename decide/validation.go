@@ -16,7 +16,8 @@ import (
 // Validate calibrates on half of the classes, drawn by the seed, and validates the calibration on
 // the other half: it measures false matches at each FMR, and strangers that get a label at
 // each FPIR and size of gallery, as far as there are enough classes.
-func Validate(ctx context.Context, x *matrix.Dense, labels []int64, ask ValidationOptions, opt Options) (*Validation, error) {
+func Validate(ctx context.Context, x *matrix.Dense, labels []int64, ask ValidationOptions,
+	opt Options) (*Validation, error) {
 	classes := slices.Compact(slices.Sorted(slices.Values(labels)))
 	rng := rand.New(rand.NewPCG(opt.Seed, 4))
 	rng.Shuffle(len(classes), func(a, b int) { classes[a], classes[b] = classes[b], classes[a] })
@@ -135,7 +136,8 @@ type Coverage struct {
 }
 
 // Validate compares what a calibration promises with labelled embeddings of other classes.
-func (c *Calibration) Validate(ctx context.Context, x *matrix.Dense, labels []int64, ask ValidationOptions) (*Validation, error) {
+func (c *Calibration) Validate(ctx context.Context, x *matrix.Dense, labels []int64,
+	ask ValidationOptions) (*Validation, error) {
 	if x != nil {
 		if err := c.CheckNetwork(embedding.Network{}, "", x.Cols); err != nil {
 			return nil, err

@@ -11,9 +11,9 @@ type classVote[K comparable] struct {
 	share float64
 }
 
-// likelihoodRatios returns the evidence of each of the nearest photos, by its likelihood ratio exp(odds). With probability
-// strangers a probe has no class of the gallery, and otherwise each of the classes with the same probability and, in
-// this, one of the class's items, which it matches:
+// likelihoodRatios returns the evidence of each of the nearest photos, by its likelihood ratio exp(odds).
+// With probability strangers a probe has no class of the gallery, and otherwise each of the classes with the
+// same probability and, in this, one of the class's items, which it matches:
 //
 //	each = (1 - strangers) / (classes items) exp(odds)
 //	all  = strangers + sum of each

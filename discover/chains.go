@@ -16,8 +16,9 @@ const (
 	halvings = 10
 )
 
-// facingCounts is the number of rows on each side of a joint whose distances are averaged, at most a third of a side. One
-// row sees a narrow gap between few rows, and several rows see the gap that single rows between two kinds hide.
+// facingCounts is the number of rows on each side of a joint whose distances are averaged, at most a third
+// of a side. One row sees a narrow gap between few rows, and several rows see the gap that single rows
+// between two kinds hide.
 var facingCounts = [2]int{1, 5}
 
 // chains counts isolated rows in windows of the number of groups: 2 groups, then 3 or 4, up to 8, 16, 32 and 64.
@@ -41,9 +42,9 @@ func chainProbability(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (flo
 	return min(1, p*max(used, 1)), err
 }
 
-// measureIsolation deals the rows into halves. Ward's tree of one half divides the rows of the other half. Each division
-// counts the rows of the more isolated of its two parts; see isolated. A part must be isolated from all other rows,
-// because neighbouring turns of a helix can be the parts of one division.
+// measureIsolation deals the rows into halves. Ward's tree of one half divides the rows of the other half.
+// Each division counts the rows of the more isolated of its two parts; see isolated. A part must be isolated
+// from all other rows, because neighbouring turns of a helix can be the parts of one division.
 func measureIsolation(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out chains, err error) {
 	for range halvings {
 		order := rng.Perm(y.Rows)

@@ -150,7 +150,8 @@ func Find(ctx context.Context, x *matrix.Dense, labels []int64, opt Options) (*R
 
 // setDefaults fills in defaults.
 func (o *Options) setDefaults() error {
-	if o.Level < 0 || o.Level > 1 || o.Draws < 0 || o.MinRows < 0 || o.MaxSubClasses < 0 || o.Resamples < -1 || o.NumShown < 0 ||
+	if o.Level < 0 || o.Level > 1 || o.Draws < 0 || o.MinRows < 0 || o.MaxSubClasses < 0 || o.Resamples < -1 ||
+		o.NumShown < 0 ||
 		o.MaxRows < 0 || o.MaxRows > 0 && o.MaxRows < minClassRows || o.Method != Ward && o.Method != Density {
 		return fmt.Errorf("discover: options out of range: level %g, draws %d, least %d, most %d, rows %d, "+
 			"resamples %d, shown %d, method %d", o.Level, o.Draws, o.MinRows, o.MaxSubClasses, o.MaxRows,
@@ -203,7 +204,8 @@ func divideClass(ctx context.Context, x, even *matrix.Dense, j *measuredClass, u
 }
 
 // chooseGroups divides rows that have several sub-classes. It chooses the number by y.
-func (o *Options) chooseGroups(ctx context.Context, y, even *matrix.Dense, u *usualScatter, rng *rand.Rand) ([]int, error) {
+func (o *Options) chooseGroups(ctx context.Context, y, even *matrix.Dense, u *usualScatter, rng *rand.Rand) ([]int,
+	error) {
 	if o.Method == Density {
 		return o.divideInto(ctx, y, 0)
 	}

@@ -26,10 +26,10 @@ func residuals(x *matrix.Dense, group []int, means *matrix.Dense, a, b int) (out
 	return out
 }
 
-// turnToDiscriminant turns the line to the direction of a discriminant analysis, (S/s + I)^-1 (b - a), so that directions along
-// which both parts scatter count less. S is the covariance of the residuals, and s = ridge r/(1 - r) tr S/d with r
-// from shrinkage. If r is nearly 1, as with few rows or a spherical cloud, the line does not change. The ends stay
-// at 0 and 1.
+// turnToDiscriminant turns the line to the direction of a discriminant analysis, (S/s + I)^-1 (b - a), so
+// that directions along which both parts scatter count less. S is the covariance of the residuals, and s =
+// ridge r/(1 - r) tr S/d with r from shrinkage. If r is nearly 1, as with few rows or a spherical cloud, the
+// line does not change. The ends stay at 0 and 1.
 func (l *line) turnToDiscriminant(residuals [][]float64) {
 	r, mean := shrinkage(residuals)
 	if r >= 0.95 || mean == 0 {

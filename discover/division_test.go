@@ -18,7 +18,8 @@ func TestWardTies(t *testing.T) {
 		x    *matrix.Dense
 		want []ward.Merge
 	}{
-		{rowsOnLine(0, 1, 2, 3), []ward.Merge{{A: 0, B: 1, Height: 1}, {A: 2, B: 3, Height: 1}, {A: 0, B: 2, Height: 8}}},
+		{rowsOnLine(0, 1, 2, 3), []ward.Merge{{A: 0, B: 1, Height: 1}, {A: 2, B: 3, Height: 1},
+			{A: 0, B: 2, Height: 8}}},
 		{rowsOnLine(1, 0, 2), []ward.Merge{{A: 0, B: 1, Height: 1}, {A: 0, B: 2, Height: 3}}}, // 2 * 2/3 * 1.5^2
 		{rowsOnLine(5, 5, 5), []ward.Merge{{A: 0, B: 1, Height: 0}, {A: 0, B: 2, Height: 0}}},
 		{rowsOnLine(7), []ward.Merge{}},
@@ -48,7 +49,8 @@ func TestSilhouette(t *testing.T) {
 	want := ((5-1)/5. + (4-1)/4. + (3.5-2)/3.5 + (5.5-2)/5.5) / 5
 	requireNear(t, "three groups", meanSilhouette(d, []int{0, 0, 1, 1, 2}, 3), want, 1e-6)
 	// Worse than the other group: a is the larger one.
-	requireNear(t, "mixed", meanSilhouette(distances(rowsOnLine(0, 3, 4)), []int{0, 1, 0}, 2), ((3-4)/4.+(1-4)/4.)/3, 1e-6)
+	requireNear(t, "mixed", meanSilhouette(distances(rowsOnLine(0, 3, 4)), []int{0, 1, 0}, 2),
+		((3-4)/4.+(1-4)/4.)/3, 1e-6)
 	requireNear(t, "one group", meanSilhouette(d, make([]int, 5), 1), 0, 0)
 	requireNear(t, "equal rows", meanSilhouette(matrix.New(4, 4), []int{0, 0, 1, 1}, 2), 0, 0)
 	merges, err := ward.Tree(t.Context(), ward.Squared(rowsOnLine(0, 1, 4, 6, 20)))
@@ -110,7 +112,8 @@ func TestSpread(t *testing.T) {
 	if got := assignToNearestRow(x, rows, sample, group, 3); !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := assignToNearestRow(x, []int{4, 9, 12}, []int{4, 9, 12}, []int{1, 0, 1}, 2); !slices.Equal(got[1], []int{4, 12}) {
+	if got := assignToNearestRow(x, []int{4, 9, 12}, []int{4, 9, 12}, []int{1, 0, 1}, 2); !slices.Equal(got[1],
+		[]int{4, 12}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -166,11 +169,13 @@ func TestStability(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	opt.Resamples = 1
-	if got, err = opt.measureStability(t.Context(), x, place, 3, rng); err != nil || !slices.Equal(got, []float64{1, 1, 1}) {
+	if got, err = opt.measureStability(t.Context(), x, place, 3, rng); err != nil ||
+		!slices.Equal(got, []float64{1, 1, 1}) {
 		t.Errorf("places far apart, divided once more: %v, %v", got, err)
 	}
 	opt.Resamples = -1
-	if got, err := opt.measureStability(t.Context(), x, group, 3, rng); err != nil || !slices.Equal(got, []float64{0, 0, 0}) {
+	if got, err := opt.measureStability(t.Context(), x, group, 3, rng); err != nil ||
+		!slices.Equal(got, []float64{0, 0, 0}) {
 		t.Errorf("not measured: %v, %v", got, err)
 	}
 }
@@ -196,7 +201,8 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	var o Options
-	if err := o.setDefaults(); err != nil || o.Level != 0.05 || o.Draws != 39 || o.MaxSubClasses != 150 || o.MaxRows != 1000 ||
+	if err := o.setDefaults(); err != nil || o.Level != 0.05 || o.Draws != 39 || o.MaxSubClasses != 150 ||
+		o.MaxRows != 1000 ||
 		o.Resamples != 10 || o.NumShown != 4 || o.MinRows != 0 {
 		t.Errorf("%+v, %v", o, err)
 	}

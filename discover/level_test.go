@@ -55,7 +55,8 @@ func TestLevelled(t *testing.T) {
 		}
 	}
 	equal := matrix.New(4, 3)
-	if same, err := levelScatter(t.Context(), equal, []*measuredClass{{sample: []int{0, 1, 2, 3}}}); err != nil || same != equal {
+	if same, err := levelScatter(t.Context(), equal, []*measuredClass{{sample: []int{0, 1, 2, 3}}}); err != nil ||
+		same != equal {
 		t.Errorf("equal rows: %v, %v", same, err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// minReferenceClasses is the least number of classes from which the scatter of one sub-class is learned. A probability of
-// one in twenty does not show in fewer.
+// minReferenceClasses is the least number of classes from which the scatter of one sub-class is learned. A
+// probability of one in twenty does not show in fewer.
 const minReferenceClasses = 24
 
 // usualScatter is the scatter of a class without sub-classes: the mean squared distance of a row from its class's mean,
@@ -34,8 +34,8 @@ func newUsualScatter(classes []*measuredClass) *usualScatter {
 	return &u
 }
 
-// chooseNumGroups returns the least number of groups, at least 2, at which the groups of an agglomeration of n rows scatter
-// no more than a class without sub-classes.
+// chooseNumGroups returns the least number of groups, at least 2, at which the groups of an agglomeration of
+// n rows scatter no more than a class without sub-classes.
 func (u *usualScatter) chooseNumGroups(merges []ward.Merge, n, most int) int {
 	var within float64
 	for _, m := range merges {
@@ -53,9 +53,10 @@ func (u *usualScatter) chooseNumGroups(merges []ward.Merge, n, most int) int {
 // numMergedPairs is the number of merged pairs of classes, from which a share is known to 8 %.
 const numMergedPairs = 40
 
-// measureDetectionRate returns the share of classes in which several sub-classes would be found if each class were merged with
-// the class whose mean is nearest.
-func (s *classSet) measureDetectionRate(ctx context.Context, x *matrix.Dense, classes []*measuredClass, opt *Options) (float64, error) {
+// measureDetectionRate returns the share of classes in which several sub-classes would be found if each
+// class were merged with the class whose mean is nearest.
+func (s *classSet) measureDetectionRate(ctx context.Context, x *matrix.Dense, classes []*measuredClass,
+	opt *Options) (float64, error) {
 	var pairs []*measuredClass
 	for k := 0; k < len(classes) && len(classes) > 1; k += (len(classes) + numMergedPairs - 1) / numMergedPairs {
 		a := classes[k]

@@ -141,7 +141,10 @@ func newClassSet(ctx context.Context, x *matrix.Dense, labels []int64, opt *Opti
 		at[y].rows = append(at[y].rows, i)
 	}
 	slices.SortFunc(s.classes, func(a, b *measuredClass) int { return cmp.Compare(a.label, b.label) })
-	if err := s.forEachClass(ctx, s.classes, func(c *measuredClass, rng *rand.Rand) error { return c.measure(ctx, x, opt, rng) },
+	if err := s.forEachClass(ctx, s.classes, func(c *measuredClass,
+		rng *rand.Rand) error {
+		return c.measure(ctx, x, opt, rng)
+	},
 		opt.Seed); err != nil {
 		return nil, err
 	}
@@ -151,7 +154,10 @@ func newClassSet(ctx context.Context, x *matrix.Dense, labels []int64, opt *Opti
 			return nil, err
 		}
 	}
-	if err := s.forEachClass(ctx, s.classes, func(c *measuredClass, rng *rand.Rand) error { return c.followChains(ctx, s.even, opt, rng) },
+	if err := s.forEachClass(ctx, s.classes, func(c *measuredClass,
+		rng *rand.Rand) error {
+		return c.followChains(ctx, s.even, opt, rng)
+	},
 		opt.Seed); err != nil {
 		return nil, err
 	}
@@ -159,7 +165,8 @@ func newClassSet(ctx context.Context, x *matrix.Dense, labels []int64, opt *Opti
 }
 
 // forEachClass calls do for classes on all cores, with a separate random generator for each class.
-func (s *classSet) forEachClass(ctx context.Context, classes []*measuredClass, do func(c *measuredClass, rng *rand.Rand) error,
+func (s *classSet) forEachClass(ctx context.Context, classes []*measuredClass,
+	do func(c *measuredClass, rng *rand.Rand) error,
 	seed uint64) error {
 	failed := make([]error, len(classes))
 	err := par.ForContext(ctx, len(classes), 1, func(lo, hi int) {
@@ -229,9 +236,9 @@ func (s *classSet) judgeClasses(ctx context.Context, x *matrix.Dense, opt *Optio
 	return err
 }
 
-// commonStrength returns the median of the classes' P as a quantile of the normal distribution, if it is below one half.
-// With bursts of photos most classes have gaps without having sub-classes. It returns 0 for fewer than 24
-// classes, and if half of the classes or more reach the level, because then sub-classes are common.
+// commonStrength returns the median of the classes' P as a quantile of the normal distribution, if it is
+// below one half. With bursts of photos most classes have gaps without having sub-classes. It returns 0 for
+// fewer than 24 classes, and if half of the classes or more reach the level, because then sub-classes are common.
 func commonStrength(classes []*measuredClass, level float64) float64 {
 	var p []float64
 	several := 0

@@ -368,7 +368,8 @@ func TestOneVerdict(t *testing.T) {
 		t.Errorf("%v", v)
 	}
 	none, err := Judge(t.Context(), matrix.New(7, 2), make([]int64, 7), Options{})
-	if err != nil || none.HasCoarseLabels() || none.NumTested != 0 || !strings.HasPrefix(none.String(), "no class has the 10") {
+	if err != nil || none.HasCoarseLabels() || none.NumTested != 0 ||
+		!strings.HasPrefix(none.String(), "no class has the 10") {
 		t.Errorf("%v, %v", none, err)
 	}
 }

@@ -39,11 +39,12 @@ func BenchmarkFull(b *testing.B) {
 			b.ResetTimer()
 			for range b.N {
 				found := 0
-				err := RankPositives(context.Background(), Set{x, [][]int64{y}}, nil, RankOptions{Depth: 1000}, func(q RankedQuery) {
-					if len(q.Ranks) > 0 && q.Ranks[0] == 1 {
-						found++
-					}
-				})
+				err := RankPositives(context.Background(), Set{x, [][]int64{y}}, nil, RankOptions{Depth: 1000},
+					func(q RankedQuery) {
+						if len(q.Ranks) > 0 && q.Ranks[0] == 1 {
+							found++
+						}
+					})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -79,7 +79,8 @@ func (s *sample) classes(ctx context.Context) ([]ClassDiagnosis, error) {
 
 // findNearestClasses finds for every class the nearest other class. The mean squared distance of the rows of two
 // classes is the squared distance of their centres plus their variances.
-func (s *sample) findNearestClasses(ctx context.Context, out []ClassDiagnosis, centres *matrix.Dense, variance []float64) error {
+func (s *sample) findNearestClasses(ctx context.Context, out []ClassDiagnosis, centres *matrix.Dense,
+	variance []float64) error {
 	return par.ForContext(ctx, len(out), 4, func(lo, hi int) {
 		for c := lo; c < hi; c++ {
 			best := math.Inf(1)

@@ -74,7 +74,8 @@ func TestEqualCosinesGoByRow(t *testing.T) {
 		}
 		rows, want := rankByCosine(x, labels)
 		set := Set{x, [][]int64{labels}}
-		for _, opt := range []RankOptions{{}, {Depth: 7}, {FirstOnly: true}, {heads: choiceYes}, {heads: choiceYes, Depth: 5},
+		for _, opt := range []RankOptions{{}, {Depth: 7}, {FirstOnly: true}, {heads: choiceYes},
+			{heads: choiceYes, Depth: 5},
 			{tileKind: quantized.Bits8}, {tileKind: quantized.Float32}} {
 			opt.Distance = Cosine
 			got := collect(t, set, nil, opt)

@@ -227,8 +227,8 @@ func (c *Counts) AUC() float64 {
 // exactPairs is the largest number of pairs whose distances are sorted for AUC.
 const exactPairs = 1 << 22
 
-// exactAUC returns AUC of some distances, which it sorts; nil if there are too many of them, or none of a kind. Distances
-// that are equal to 40 bits tie, because sums in another order differ in the last ones.
+// exactAUC returns AUC of some distances, which it sorts; nil if there are too many of them, or none of a
+// kind. Distances that are equal to 40 bits tie, because sums in another order differ in the last ones.
 func exactAUC(genuine, impostor []float64) *float64 {
 	if len(genuine)+len(impostor) > exactPairs || len(genuine) == 0 || len(impostor) == 0 {
 		return nil

@@ -24,7 +24,8 @@ func TestRunStops(t *testing.T) {
 		return err
 	})
 	ctxtest.CheckStops(t, 15*20+600, func(ctx context.Context) error {
-		_, err := Diagnose(ctx, DiagnosisInput{X: x, Labels: labels}, DiagnosisOptions{Distance: Cosine, Anchors: 50, PerClass: 20})
+		_, err := Diagnose(ctx, DiagnosisInput{X: x, Labels: labels},
+			DiagnosisOptions{Distance: Cosine, Anchors: 50, PerClass: 20})
 		return err
 	})
 }

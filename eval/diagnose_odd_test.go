@@ -27,9 +27,12 @@ func TestRunRefusesOddOptions(t *testing.T) {
 		"dot":            {in, DiagnosisOptions{Distance: Dot}, "not dot"},
 		"no rows":        {DiagnosisInput{Labels: in.Labels}, DiagnosisOptions{}, "there are no query embeddings"},
 		"labels":         {DiagnosisInput{X: in.X, Labels: in.Labels[:2]}, DiagnosisOptions{}, "2 query labels"},
-		"fine labels":    {DiagnosisInput{X: in.X, Labels: in.Labels, Fine: in.Labels[:3]}, DiagnosisOptions{}, "3 query labels"},
-		"one class":      {DiagnosisInput{X: in.X, Labels: []int64{1, 1, 1, 1}}, DiagnosisOptions{}, "at least two classes"},
-		"singletons":     {DiagnosisInput{X: in.X, Labels: []int64{1, 2, 3, 4}}, DiagnosisOptions{}, "classes of at least two"},
+		"fine labels": {DiagnosisInput{X: in.X, Labels: in.Labels, Fine: in.Labels[:3]}, DiagnosisOptions{},
+			"3 query labels"},
+		"one class": {DiagnosisInput{X: in.X, Labels: []int64{1, 1, 1, 1}}, DiagnosisOptions{},
+			"at least two classes"},
+		"singletons": {DiagnosisInput{X: in.X, Labels: []int64{1, 2, 3, 4}}, DiagnosisOptions{},
+			"classes of at least two"},
 	} {
 		if _, err := Diagnose(t.Context(), c.in, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)

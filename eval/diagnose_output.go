@@ -82,7 +82,8 @@ func (r *Diagnosis) WriteText(w io.Writer, limit int) error {
 	fmt.Fprint(tw, "class\trows\tdiameter\tintra\tother\tcompactness\tkinds\trank\trecall@1\n")
 	for _, c := range r.ByCompactness(limit) {
 		fmt.Fprintf(tw, "%s\t%d\t%.4g\t%.4g\t%.4g\t%s\t%d\t%.1f\t%.3f\n", escape.Name(r.className(c.Label)), c.Size,
-			c.Diameter, c.Intra, c.NearestDistance, formatCompactness(c), c.SubClasses, c.Spectrum.EffectiveRank, c.Recall)
+			c.Diameter, c.Intra, c.NearestDistance, formatCompactness(c), c.SubClasses, c.Spectrum.EffectiveRank,
+			c.Recall)
 	}
 	tw.Flush()
 	if n := len(r.Classes); n > limit {
@@ -121,8 +122,10 @@ func (r *Diagnosis) WriteMarkdown(w io.Writer) error {
 	b.WriteString("\n| class | rows | diameter | intra | other | compactness | kinds | rank | recall@1 " +
 		"|\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, c := range r.ByCompactness(len(r.Classes)) {
-		fmt.Fprintf(&b, "| %s | %d | %.4g | %.4g | %.4g | %s | %d | %.1f | %.3f |\n", escape.Markdown(r.className(c.Label)),
-			c.Size, c.Diameter, c.Intra, c.NearestDistance, formatCompactness(c), c.SubClasses, c.Spectrum.EffectiveRank, c.Recall)
+		fmt.Fprintf(&b, "| %s | %d | %.4g | %.4g | %.4g | %s | %d | %.1f | %.3f |\n",
+			escape.Markdown(r.className(c.Label)),
+			c.Size, c.Diameter, c.Intra, c.NearestDistance, formatCompactness(c), c.SubClasses,
+			c.Spectrum.EffectiveRank, c.Recall)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -152,7 +155,8 @@ func (r *Diagnosis) WriteTripletsCSV(w io.Writer) error {
 	rows := [][]string{{"s_ap_easy", "s_ap_hard", "s_an_hard", "s_an_easy"}}
 	t := &r.Triplets
 	for i := range t.EasyPositive {
-		rows = append(rows, []string{exactNumber(t.EasyPositive[i]), exactNumber(t.HardPositive[i]), exactNumber(t.HardNegative[i]),
+		rows = append(rows, []string{exactNumber(t.EasyPositive[i]), exactNumber(t.HardPositive[i]),
+			exactNumber(t.HardNegative[i]),
 			exactNumber(t.EasyNegative[i])})
 	}
 	return csv.NewWriter(w).WriteAll(rows)

@@ -268,13 +268,16 @@ func TestRunRejects(t *testing.T) {
 		opt        DiagnosisOptions
 	}{
 		{"one class", "at least two classes", DiagnosisInput{X: two, Labels: []int64{5, 5, 5, 5}}, DiagnosisOptions{}},
-		{"singletons", "classes of at least two", DiagnosisInput{X: two, Labels: []int64{1, 2, 3, 4}}, DiagnosisOptions{}},
+		{"singletons", "classes of at least two", DiagnosisInput{X: two, Labels: []int64{1, 2, 3, 4}},
+			DiagnosisOptions{}},
 		{"equal rows", "collapsed to a single point", DiagnosisInput{X: matrix.New(4, 1), Labels: []int64{1, 1, 2, 2}},
 			DiagnosisOptions{}},
 		{"NaN", "row 0 of the query embeddings holds NaN",
-			DiagnosisInput{X: matrix.FromSlice(2, 1, []float32{float32(math.NaN()), 1}), Labels: []int64{1, 1}}, DiagnosisOptions{}},
+			DiagnosisInput{X: matrix.FromSlice(2, 1, []float32{float32(math.NaN()), 1}), Labels: []int64{1, 1}},
+			DiagnosisOptions{}},
 		{"counts", "3 query labels", DiagnosisInput{X: two, Labels: []int64{1, 2, 3}}, DiagnosisOptions{}},
-		{"fine counts", "in column 1", DiagnosisInput{X: two, Labels: []int64{1, 1, 2, 2}, Fine: []int64{1}}, DiagnosisOptions{}},
+		{"fine counts", "in column 1", DiagnosisInput{X: two, Labels: []int64{1, 1, 2, 2}, Fine: []int64{1}},
+			DiagnosisOptions{}},
 		{"dot", "not dot", DiagnosisInput{X: two, Labels: []int64{1, 1, 2, 2}}, DiagnosisOptions{Distance: Dot}},
 	} {
 		_, err := Diagnose(context.Background(), c.in, c.opt)

@@ -324,7 +324,8 @@ func measureRetrieval(ctx context.Context, queries Set, gallery *Set, cfg Config
 			}
 			rep.addNote(intervalNote)
 			if n := col.Values[0].ByClass.Groups; n > 0 {
-				rep.addNote(fmt.Sprintf("%s: the classes form %d groups of look-alikes; intervals by classes count each "+
+				rep.addNote(fmt.Sprintf("%s: the classes form %d groups of look-alikes; intervals by classes count "+
+					"each "+
 					"group as one class, and cover sets of as many new groups", col.Name, n))
 			}
 		}

@@ -74,7 +74,8 @@ func (p *problem) visitRanks(all []positiveRanks, lo int, visitRanks func(Ranked
 	for k, a := range all {
 		from := int32(0)
 		for c, to := range a.ends {
-			visitRanks(RankedQuery{Index: lo + k, Column: c, Positives: p.numPositives(lo+k, c), Ranks: a.ranks[from:to]})
+			visitRanks(RankedQuery{Index: lo + k, Column: c, Positives: p.numPositives(lo+k, c),
+				Ranks: a.ranks[from:to]})
 			from = to
 		}
 	}

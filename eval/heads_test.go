@@ -103,7 +103,8 @@ func TestDeeply(t *testing.T) {
 		opt           RankOptions
 		want          bool
 	}{
-		{2000, 2, RankOptions{Depth: 1000}, true}, {2000, 2, RankOptions{}, true}, {2000, 20, RankOptions{Depth: 100}, true},
+		{2000, 2, RankOptions{Depth: 1000}, true}, {2000, 2, RankOptions{}, true},
+		{2000, 20, RankOptions{Depth: 100}, true},
 		{2000, 2, RankOptions{Depth: 1000, FirstOnly: true}, false}, {2000, 2, RankOptions{Depth: 10}, false},
 		{2000, 30, RankOptions{}, false}, {900, 2, RankOptions{}, false}, {2000, 2, RankOptions{Memory: 1000}, false},
 		{2000, 2, RankOptions{heads: choiceYes}, false}, {2000, 2, RankOptions{deep: choiceNo}, false},
@@ -149,7 +150,8 @@ func TestByHeads(t *testing.T) {
 		opt     RankOptions
 		want    bool
 	}{
-		{2, RankOptions{Depth: 500}, true}, {2, RankOptions{}, false}, {2, RankOptions{Depth: 500, FirstOnly: true}, false},
+		{2, RankOptions{Depth: 500}, true}, {2, RankOptions{}, false},
+		{2, RankOptions{Depth: 500, FirstOnly: true}, false},
 		{100, RankOptions{Depth: 10}, false}, {20, RankOptions{Depth: 100}, true}, {20, RankOptions{Depth: 300}, false},
 		{2, RankOptions{Depth: 10}, false}, {2, RankOptions{Depth: 500, heads: choiceNo}, false},
 	} {

@@ -99,7 +99,8 @@ func withoutPart(s Set, column int, of map[int64]int, part int) (rest Set, rows 
 // that it includes the contribution of the gallery's classes. The interval is that of Clopper and
 // Pearson for the number of independent queries with that variance, reduced by the quantile of Student's
 // t for the number of parts (Korn and Graubard 1998).
-func (t *queryMeasures) addClassIntervals(ctx context.Context, queries Set, gallery *Set, column int, opt RankOptions, cfg Config,
+func (t *queryMeasures) addClassIntervals(ctx context.Context, queries Set, gallery *Set, column int,
+	opt RankOptions, cfg Config,
 	confidence float64, values []Value) error {
 	dealt, err := partitionClasses(ctx, queries, gallery, column, opt.Distance, cfg.Seed)
 	if err != nil {
@@ -137,7 +138,8 @@ func (t *queryMeasures) addClassIntervals(ctx context.Context, queries Set, gall
 		// With fewer classes nothing is known.
 		values[k].ByClass = &Interval{High: 1, Confidence: confidence, Groups: dealt.numGroups}
 		if len(means) >= minIntervalClasses && len(means) == n {
-			low, high := shareInterval(values[k].Value, jackknifeVariance(means, k), float64(t.queries), degreesOfFreedom(means, k),
+			low, high := shareInterval(values[k].Value, jackknifeVariance(means, k), float64(t.queries),
+				degreesOfFreedom(means, k),
 				confidence)
 			values[k].ByClass.Low, values[k].ByClass.High = low, high
 		}

@@ -173,8 +173,9 @@ var measures = [...]measure{
 		}},
 	{kind: AUC, ofResample: func(r *resampledCounts, _ float64) float64 { return r.auc() },
 		pairs: func(c *Counts, _ float64) (float64, *Decision) { return c.AUC(), nil }},
-	{kind: DPrime, ofResample: func(r *resampledCounts, _ float64) float64 { return r.dPrime() }, levels: (*Counts).evenThresholds,
-		pairs: func(c *Counts, _ float64) (float64, *Decision) { return c.DPrime(), nil }},
+	{kind: DPrime, ofResample: func(r *resampledCounts, _ float64) float64 { return r.dPrime() },
+		levels: (*Counts).evenThresholds,
+		pairs:  func(c *Counts, _ float64) (float64, *Decision) { return c.DPrime(), nil }},
 	{kind: Accuracy, list: (*PairList).Accuracy},
 
 	{kind: FNIR, hasRate: true, probes: func(r OpenSetRates) float64 { return r.FNIR }},

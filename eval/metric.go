@@ -125,7 +125,8 @@ func ParseMetric(s string) (Metric, error) {
 	rankings, _, _, _ := MetricNames()
 	return Metric{},
 		fmt.Errorf("unknown metric %q: must be %s, or of a clustering %s, with +F for F clusters a class, "+
-			"or of decisions %s, with =RATE after an @", s, strings.Join(rankings, ", "), joinKinds((*measure).isClustering),
+			"or of decisions %s, with =RATE after an @", s, strings.Join(rankings, ", "),
+			joinKinds((*measure).isClustering),
 			joinKinds((*measure).isDecision))
 }
 

@@ -63,7 +63,8 @@ func Nearest(ctx context.Context, queries, gallery *matrix.Dense, k int, opt Ran
 	out := &Neighbours{K: k}
 	var err error
 	out.Row, out.Value, err = exact.TopK(ctx, queries, g, self, k, exact.Options{
-		Distance: exact.Distance(opt.Distance), Memory: opt.memoryLimit(), Progress: opt.Progress, FirstKind: opt.tileKind})
+		Distance: exact.Distance(opt.Distance), Memory: opt.memoryLimit(), Progress: opt.Progress,
+		FirstKind: opt.tileKind})
 	if err != nil {
 		return nil, fmt.Errorf("the %d nearest of %d items for %d queries: %w", k, g.Rows, queries.Rows, err)
 	}

@@ -107,5 +107,6 @@ func (d *openSetResample) rates(fpir float64, times []int64) OpenSetRates {
 		return n
 	}
 	mated := countDrawn(d.mate, times)
-	return OpenSetRates{FNIR: ratio(mated-within(d.o.mate, d.mate), mated), DIR: ratio(within(d.o.rank1, d.right), mated)}
+	return OpenSetRates{FNIR: ratio(mated-within(d.o.mate, d.mate), mated),
+		DIR: ratio(within(d.o.rank1, d.right), mated)}
 }

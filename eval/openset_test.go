@@ -73,7 +73,8 @@ func TestIdentifyIsThePlainLoop(t *testing.T) {
 			}
 		}
 		if o.NumMated() != mated || o.NumUnmated() != len(all)-mated || o.Rank1() != float64(right)/float64(mated) {
-			t.Fatalf("%+v: %d mated, %d not, rank 1 %v; the loop has %d, %d, %d", c, o.NumMated(), o.NumUnmated(), o.Rank1(),
+			t.Fatalf("%+v: %d mated, %d not, rank 1 %v; the loop has %d, %d, %d", c, o.NumMated(), o.NumUnmated(),
+				o.Rank1(),
 				mated, len(all)-mated, right)
 		}
 		for _, fpir := range []float64{0, 0.01, 0.05, 0.3, 0.5, 0.99, 1} {

@@ -146,7 +146,8 @@ func (c *Column) toJSON() jsonColumn {
 	}
 	for _, q := range c.Worst {
 		j.Worst = append(j.Worst,
-			jsonQuery{q.Index, q.File, q.Label, q.Positives, q.FirstRank, c.byMetricName(q.Values), q.Neighbours, q.NeighbourLabels,
+			jsonQuery{q.Index, q.File, q.Label, q.Positives, q.FirstRank, c.byMetricName(q.Values), q.Neighbours,
+				q.NeighbourLabels,
 				q.NeighbourFiles})
 	}
 	return j
@@ -407,7 +408,8 @@ func (c *Column) worstTable() table {
 	t := table{title: c.Name + ": worst queries",
 		rows: [][]string{{"query", "class", "positives", "first at rank", "nearest", "of class"}}}
 	for _, q := range c.Worst {
-		row := []string{cmp.Or(q.File, strconv.Itoa(q.Index)), c.className(q.Label), strconv.Itoa(q.Positives), "beyond", "",
+		row := []string{cmp.Or(q.File, strconv.Itoa(q.Index)), c.className(q.Label), strconv.Itoa(q.Positives),
+			"beyond", "",
 			""}
 		if q.FirstRank > 0 {
 			row[3] = strconv.Itoa(q.FirstRank)

@@ -116,8 +116,9 @@ func newPairProduct(queries Set, gallery *Set, opt CompareOptions) (*pairProduct
 			return nil, err
 		}
 	}
-	p := &pairProduct{keyScale: newKeyScale(queries.X, g.X, opt.Distance), distance: DistanceFunc(queries.X, g.X, opt.Distance),
-		labels: queries.Labels[opt.Column], galleryLabels: g.Labels[opt.Column], isSymmetric: same}
+	p := &pairProduct{keyScale: newKeyScale(queries.X, g.X, opt.Distance),
+		distance: DistanceFunc(queries.X, g.X, opt.Distance),
+		labels:   queries.Labels[opt.Column], galleryLabels: g.Labels[opt.Column], isSymmetric: same}
 	p.rows = sortByLabel(p.labels)
 	p.cols = p.rows
 	if !same {

@@ -193,7 +193,8 @@ func pairIndex(g, h int) int {
 // maxRedraws is the number of times that a draw without a kind of pairs is repeated.
 const maxRedraws = 100
 
-var errTooFewClasses = errors.New("too few classes to resample: nearly every draw of them lacks genuine or impostor pairs")
+var errTooFewClasses = errors.New(
+	"too few classes to resample: nearly every draw of them lacks genuine or impostor pairs")
 
 func (c *groupCells) resample(ctx context.Context, counts *Counts, metrics []Metric, b Bootstrap) ([][]float64, error) {
 	out := make([][]float64, len(metrics))

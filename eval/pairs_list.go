@@ -44,7 +44,8 @@ func CompareList(ctx context.Context, x *matrix.Dense, pairs []Pair, opt Compare
 	if err := exact.CheckFinite(x, "query"); err != nil {
 		return nil, err
 	}
-	l := &PairList{Counts: &Counts{keyScale: newKeyScale(x, x, opt.Distance)}, pairs: pairs, keys: make([]key, len(pairs)),
+	l := &PairList{Counts: &Counts{keyScale: newKeyScale(x, x, opt.Distance)}, pairs: pairs,
+		keys: make([]key, len(pairs)),
 		rows: x.Rows}
 	for n, p := range pairs {
 		if p.A < 0 || p.A >= x.Rows || p.B < 0 || p.B >= x.Rows || p.Fold < 0 {

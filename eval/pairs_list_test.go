@@ -153,7 +153,8 @@ func TestDegenerate(t *testing.T) {
 		t.Fatal(err)
 	}
 	eer, at := c.EER()
-	if r := c.RatesAtFMR(0); r.FMR != 0 || r.FNMR != 0 || r.Threshold >= 2 || c.AUC() != 1 || eer != 0 || at >= 2 || at < 1 {
+	if r := c.RatesAtFMR(0); r.FMR != 0 || r.FNMR != 0 || r.Threshold >= 2 || c.AUC() != 1 || eer != 0 || at >= 2 ||
+		at < 1 {
 		t.Errorf("%+v, AUC %v, EER %v at %v", r, c.AUC(), eer, at)
 	}
 	if _, err := NewCounts([]float64{0, math.NaN()}, nil); err == nil ||
@@ -194,7 +195,8 @@ func TestRatesAreMonotone(t *testing.T) {
 		t.Errorf("at infinity: %+v", before)
 	}
 	for _, d := range all {
-		if u, v := roundUp(d), roundDown(d); u.value() < d || v.value() > d || u-v > 1 || u > v && u.value() == v.value() {
+		if u, v := roundUp(d), roundDown(d); u.value() < d || v.value() > d || u-v > 1 || u > v &&
+			u.value() == v.value() {
 			t.Errorf("%v is between %v and %v", d, v.value(), u.value())
 		}
 	}

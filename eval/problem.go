@@ -78,7 +78,10 @@ func (p *problem) run(ctx context.Context, visit func(RankedQuery)) error {
 	// Half of the memory is for marks, half for packed rows.
 	r := exact.NewRunner(sp, p.self, memory/2, p.opt.tileKind)
 	from, n := p.opt.From, p.opt.To-p.opt.From
-	cuts := exact.SplitByMemory(n, memory/2, func(i int) int64 { return int64(p.maxMarks(from+i))*markBytes + queryBytes })
+	cuts := exact.SplitByMemory(n, memory/2, func(i int) int64 {
+		return int64(p.maxMarks(from+i))*markBytes +
+			queryBytes
+	})
 	for g := range len(cuts) - 1 {
 		r.Progress = exact.SubProgress(p.opt.Progress, cuts[g], cuts[g+1], n)
 		lo, hi := from+cuts[g], from+cuts[g+1]

@@ -28,10 +28,11 @@ func ExampleNearest() {
 func ExampleRankPositives() {
 	set := eval.Set{X: matrix.FromSlice(4, 1, []float32{0, 1, 5, 7}), Labels: [][]int64{{1, 2, 1, 2}}}
 	var sum float64
-	err := eval.RankPositives(context.Background(), set, nil, eval.RankOptions{FirstOnly: true}, func(q eval.RankedQuery) {
-		fmt.Printf("query %d: %d positive, the nearest at rank %d\n", q.Index, q.Positives, q.Ranks[0])
-		sum += 1 / float64(q.Ranks[0])
-	})
+	err := eval.RankPositives(context.Background(), set, nil, eval.RankOptions{FirstOnly: true},
+		func(q eval.RankedQuery) {
+			fmt.Printf("query %d: %d positive, the nearest at rank %d\n", q.Index, q.Positives, q.Ranks[0])
+			sum += 1 / float64(q.Ranks[0])
+		})
 	if err != nil {
 		panic(err)
 	}

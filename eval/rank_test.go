@@ -256,7 +256,8 @@ func TestPositivesRejects(t *testing.T) {
 		{"columns", "the queries have 1 columns of labels, but the gallery has 2", Set{x, y},
 			&Set{x, [][]int64{y[0], y[0]}}},
 	} {
-		err := RankPositives(context.Background(), c.q, c.g, RankOptions{}, func(RankedQuery) { t.Errorf("%s: visited", c.name) })
+		err := RankPositives(context.Background(), c.q, c.g, RankOptions{},
+			func(RankedQuery) { t.Errorf("%s: visited", c.name) })
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: error %q, want %q", c.name, err, c.want)
 		}
@@ -267,7 +268,8 @@ func TestPositivesStopsWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	x := matrix.New(3, 2)
-	if err := RankPositives(ctx, Set{x, [][]int64{{1, 1, 2}}}, nil, RankOptions{}, func(RankedQuery) {}); !errors.Is(err,
+	if err := RankPositives(ctx, Set{x, [][]int64{{1, 1, 2}}}, nil, RankOptions{},
+		func(RankedQuery) {}); !errors.Is(err,
 		context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}

@@ -53,8 +53,8 @@ func (rep *Report) noteOnlySelfPositives(queries Set, gallery *Set, self []int32
 	}
 }
 
-// restrictSelfRows returns the rows of a part of the gallery that a part of the queries are. The lists have the rows that the
-// parts keep.
+// restrictSelfRows returns the rows of a part of the gallery that a part of the queries are. The lists have
+// the rows that the parts keep.
 func restrictSelfRows(self []int32, queries, gallery []int) []int32 {
 	if self == nil {
 		return nil

@@ -41,8 +41,9 @@ func TestSelfIsLeftOut(t *testing.T) {
 				t.Fatal(err)
 			}
 			notes := strings.Join(have.Notes, "\n")
-			if have.SelfQueries != 90 || !strings.Contains(notes, "90 of 90 queries are also items of the gallery: each is "+
-				"left out of its own results") ||
+			if have.SelfQueries != 90 || !strings.Contains(notes,
+				"90 of 90 queries are also items of the gallery: each is "+
+					"left out of its own results") ||
 				!strings.Contains(notes, "2 queries are the only items of their class") {
 				t.Errorf("%d, %q", have.SelfQueries, have.Notes)
 			}

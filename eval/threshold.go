@@ -110,7 +110,8 @@ func (d *decisionMeasurer) measurePairs(ctx context.Context, rep *Report, metric
 	if listed != nil {
 		drawn, err = listed.Resample(ctx, drawable, b)
 	} else {
-		drawn, err = ResamplePairs(ctx, d.queries, d.gallery, d.col.Pairs, drawable, b, d.compareOptions("resampling pairs"))
+		drawn, err = ResamplePairs(ctx, d.queries, d.gallery, d.col.Pairs, drawable, b,
+			d.compareOptions("resampling pairs"))
 	}
 	if err != nil {
 		return fmt.Errorf("the confidence intervals: %w", err)

@@ -30,7 +30,8 @@ const (
 
 // UnmarshalText reads a state.
 func (s *CollapseState) UnmarshalText(text []byte) error {
-	return enum.UnmarshalText("state", s, text, []CollapseState{Collapsed, PartlyCollapsed, Structured, Overlapping, NotSeparated})
+	return enum.UnmarshalText("state", s, text, []CollapseState{Collapsed, PartlyCollapsed, Structured, Overlapping,
+		NotSeparated})
 }
 
 // CollapseVerdict is the finding and the reasons for it.

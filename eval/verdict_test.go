@@ -91,7 +91,8 @@ func TestUntrainedFeaturesHaveNotCollapsed(t *testing.T) {
 	in.Fine = nil
 	r := runDiagnosis(t, in, DiagnosisOptions{})
 	if r.Verdict.State != Overlapping || r.Compactness < 0.8 || r.DividedShare > 0 {
-		t.Errorf("%q at compactness %.2f, modes %.2f, Recall@1 %.2f: %s", r.Verdict.State, r.Compactness, r.DividedShare,
+		t.Errorf("%q at compactness %.2f, modes %.2f, Recall@1 %.2f: %s", r.Verdict.State, r.Compactness,
+			r.DividedShare,
 			r.Recall, r.Verdict.Text)
 	}
 }

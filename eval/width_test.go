@@ -18,7 +18,8 @@ func TestWidthWithinMemory(t *testing.T) {
 		refused bool
 	}{{128, false}, {1 << 17, true}} {
 		x := matrix.New(2, c.cols)
-		if _, err := Nearest(t.Context(), x, nil, 1, RankOptions{Distance: Euclidean}); errors.As(err, &over) != c.refused {
+		if _, err := Nearest(t.Context(), x, nil, 1, RankOptions{Distance: Euclidean}); errors.As(err,
+			&over) != c.refused {
 			t.Errorf("the nearest of 2 vectors of %d numbers: %v", c.cols, err)
 		}
 		set := Set{X: x, Labels: [][]int64{{1, 1}}}

@@ -204,7 +204,8 @@ func (c *checker) readSegment(ref segmentRef) (part, error) {
 	c.open = append(c.open, s)
 	p := part{seg: s, live: s.allRows, removedFile: ref.RemovedFile}
 	if s.n != ref.Rows {
-		c.addProblem(ref.File, 0, "the manifest is corrected", "it has %d rows, and the manifest says %d", s.n, ref.Rows)
+		c.addProblem(ref.File, 0, "the manifest is corrected", "it has %d rows, and the manifest says %d", s.n,
+			ref.Rows)
 	}
 	if ref.RemovedFile != "" {
 		if p.live, err = ref.liveRows(c.files, s.n); cannotOpen(err) {

@@ -82,7 +82,8 @@ func TestCheckOfUnreadableFiles(t *testing.T) {
 		} {
 			err := readConsistently(x.dir, readManifest, func(o *openFiles) error {
 				o.faults[which(o.m)] = &fs.PathError{Op: "open", Path: which(o.m), Err: why}
-				c := &checker{ctx: t.Context(), dir: x.dir, m: o.m, files: o, out: &CheckResult{}, ids: map[string]bool{}}
+				c := &checker{ctx: t.Context(), dir: x.dir, m: o.m, files: o, out: &CheckResult{},
+					ids: map[string]bool{}}
 				defer c.close()
 				err := c.readAll()
 				if len(c.out.Problems) > 0 {

@@ -116,7 +116,8 @@ func (g *mergedSegment) checkVectors() error {
 }
 
 // merge writes rows as a segment and makes the writer replace the parts by it.
-func (w *writer) merge(ctx context.Context, g *mergedSegment, rows *viewSource, l *listLayout, progress func(float64)) error {
+func (w *writer) merge(ctx context.Context, g *mergedSegment, rows *viewSource, l *listLayout,
+	progress func(float64)) error {
 	if g.list = rows.list; len(rows.list) > 0 {
 		path := filepath.Join(w.x.dir, w.newName("seg"))
 		spec := &segmentSpec{dim: g.v.m.Dim, distance: g.v.m.Distance, columns: g.v.schema.columnList(), source: rows,

@@ -16,14 +16,15 @@ func TestCompactThatCannotEnd(t *testing.T) {
 	full := errors.New("the disk is full")
 	for _, left := range []int{0, 1, 5} {
 		fails, step := 0, 0 // which of the replacements
-		open := &Index{dir: t.TempDir(), sizes: defaultLimits(), files: atomic.Files{Fault: func(op, path string) error {
-			if op == "rename" && filepath.Base(path) == manifestFile {
-				if step++; step == fails {
-					return full
+		open := &Index{dir: t.TempDir(), sizes: defaultLimits(),
+			files: atomic.Files{Fault: func(op, path string) error {
+				if op == "rename" && filepath.Base(path) == manifestFile {
+					if step++; step == fails {
+						return full
+					}
 				}
-			}
-			return nil
-		}}}
+				return nil
+			}}}
 		x, err := open.create(Config{Dim: 2})
 		if err != nil {
 			t.Fatal(err)

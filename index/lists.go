@@ -186,7 +186,8 @@ func moveRandomly(x, y []float32, rng *rand.Rand) []float32 {
 
 // measureRecall finds how many of the nearest lists contain the wanted share of the true neighbours of
 // queries that are items. It also returns the share that these lists contain for the other queries.
-func (c *listBuilder) measureRecall(ctx context.Context, l *listLayout, opt CompactOptions, queries *listQueries) (*Lists, error) {
+func (c *listBuilder) measureRecall(ctx context.Context, l *listLayout, opt CompactOptions,
+	queries *listQueries) (*Lists, error) {
 	lists := c.centers.Rows
 	out := &Lists{NumLists: lists, Probes: lists, Recall: 1, RecallOutliers: 1, NumQueries: len(queries.items)}
 	all := slices.Concat(queries.items, queries.unlike)
@@ -248,7 +249,8 @@ func (c *listBuilder) listOfRows(l *listLayout, queries []*pendingQuery) map[row
 }
 
 // countReached counts the rows that queries found in the p-th nearest of the lists, for each p.
-func (c *listBuilder) countReached(l *listLayout, queries []*pendingQuery, place map[rowRef]uint32) (out []int, total int) {
+func (c *listBuilder) countReached(l *listLayout, queries []*pendingQuery, place map[rowRef]uint32) (out []int,
+	total int) {
 	out = make([]int, c.centers.Rows)
 	for _, q := range queries {
 		order := nearestLists(c.v.m.Distance, q.q.Vector, l.centers)

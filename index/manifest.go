@@ -35,7 +35,8 @@ type Network struct {
 	embedding.Network
 	// External says that the folder of the index does not contain the network: the vectors were read from a file.
 	External bool `json:"external,omitempty"`
-	// TextTower is the folder of the text tower that was trained together with the network; TextTowerSum identifies its files.
+	// TextTower is the folder of the text tower that was trained together with the network; TextTowerSum
+	// identifies its files.
 	TextTower    string `json:"words,omitempty"`
 	TextTowerSum string `json:"words_sum,omitempty"`
 }

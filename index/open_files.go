@@ -53,7 +53,8 @@ func readConsistently(dir string, latest func(dir string) (*manifest, error), re
 			return err
 		}
 	}
-	return fmt.Errorf("%s was changed %d times while it was read: try again when there are fewer writes", dir, maxAttempts)
+	return fmt.Errorf("%s was changed %d times while it was read: try again when there are fewer writes", dir,
+		maxAttempts)
 }
 
 // isSameGeneration reports whether two manifests are of one generation of one index.

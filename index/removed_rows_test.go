@@ -31,7 +31,8 @@ func TestDeadFile(t *testing.T) {
 	for n, want := range map[int]string{71: "it belongs to a segment of 70 rows: must be 71", 129: "its 40 bytes are " +
 		"not a list",
 		64: "it belongs to a segment of 70 rows: must be 64"} {
-		if _, err := readRemoved(openFile(t, path), n); !errors.As(err, &damage) || !strings.Contains(err.Error(), want) {
+		if _, err := readRemoved(openFile(t, path), n); !errors.As(err, &damage) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%d rows: %v, want %s", n, err, want)
 		}
 	}

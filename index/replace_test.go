@@ -64,7 +64,8 @@ func checkContents(t *testing.T, x *Index, network string, dim, n int) {
 // lists, network and columns; the old files go away.
 func TestReplaceContents(t *testing.T) {
 	dir := t.TempDir()
-	x, other := newTestIndex(t, filepath.Join(dir, "x"), "old", 8, 40), newTestIndex(t, filepath.Join(dir, "y"), "new", 5, 60)
+	x, other := newTestIndex(t, filepath.Join(dir, "x"), "old", 8, 40),
+		newTestIndex(t, filepath.Join(dir, "y"), "new", 5, 60)
 	defer other.Close()
 	if _, err := x.Add(t.Context(), []store.Item{{ID: "own", Vector: make([]float32, 8),
 		Columns: map[string]any{"only here": true}}}, AddOptions{}); err != nil {
@@ -143,7 +144,8 @@ func TestReplaceContentsFails(t *testing.T) {
 	outcome := map[string]int{}
 	for step := 0; ; step++ {
 		dir := t.TempDir()
-		x, other := newTestIndex(t, filepath.Join(dir, "x"), "old", 8, 20), newTestIndex(t, filepath.Join(dir, "y"), "new", 5, 30)
+		x, other := newTestIndex(t, filepath.Join(dir, "x"), "old", 8, 20),
+			newTestIndex(t, filepath.Join(dir, "y"), "new", 5, 30)
 		left := step
 		stray := filepath.Join(x.dir, "000099.network") // as of a process that was killed
 		if err := errors.Join(os.Mkdir(stray, 0o777), os.WriteFile(filepath.Join(stray, "a"), nil, 0o666)); err != nil {

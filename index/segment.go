@@ -169,7 +169,8 @@ func readSegment(path string, f *mappedfile.File, d int, distance eval.Distance)
 // readDamagedSegment is readSegment for a segment that may be damaged. bad names the damaged sections
 // that can be computed from others: without them the segment cannot be searched, but it
 // can be written again.
-func readDamagedSegment(path string, f *mappedfile.File, d int, distance eval.Distance) (s *segment, bad []string, err error) {
+func readDamagedSegment(path string, f *mappedfile.File, d int, distance eval.Distance) (s *segment, bad []string,
+	err error) {
 	s = &segment{path: path, file: f, d: d}
 	var reason error
 	if err := readMapped(path, func() { bad, reason = s.open(distance) }); err != nil || reason != nil {

@@ -55,7 +55,8 @@ func TestRollback(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			s.rollback()
 			if s.tail.rows() != rows || s.tail.numRemoved != gone {
-				t.Fatalf("round %d: %d rows, %d gone, want %d and %d", round, s.tail.rows(), s.tail.numRemoved, rows, gone)
+				t.Fatalf("round %d: %d rows, %d gone, want %d and %d", round, s.tail.rows(), s.tail.numRemoved,
+					rows, gone)
 			}
 		} else {
 			s.commit()

@@ -1,4 +1,4 @@
-// Package mat holds float32 matrices and the products that take most of the time in
+// Package matrix holds float32 matrices and the products that take most of the time in
 // metric learning: Gemm, matrix products of blocks that stay in the cache, and
 // SquaredDistances between the rows of two matrices.
 //

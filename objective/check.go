@@ -66,7 +66,8 @@ func checkMining(traits loss.Traits, c MiningConfig) error {
 		return fmt.Errorf("this loss is defined for all positives with all negatives, not %s with %s", positives,
 			negatives)
 	}
-	if (traits.AllPairs || traits.Proxies > 0) && (c.PositiveRange != DistanceRange{} || c.NegativeRange != DistanceRange{}) {
+	if (traits.AllPairs || traits.Proxies > 0) && (c.PositiveRange != DistanceRange{} ||
+		c.NegativeRange != DistanceRange{}) {
 		return errors.New("this loss is defined for all positives with all negatives: it takes no positives_from, " +
 			"positives_to, negatives_from or negatives_to")
 	}

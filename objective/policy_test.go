@@ -41,7 +41,8 @@ func TestDeterministicPolicies(t *testing.T) {
 		}
 		for p := range positivePolicies {
 			for q := range negativePolicies {
-				cfg := MiningConfig{Positives: PositivePolicy(p), Negatives: NegativePolicy(q), HardFallback: trial%3 == 0,
+				cfg := MiningConfig{Positives: PositivePolicy(p), Negatives: NegativePolicy(q),
+					HardFallback:  trial%3 == 0,
 					PositiveRange: ranges[0], NegativeRange: ranges[1]}
 				if cfg.Check() != nil {
 					continue // TestPoliciesThatWaitForEachOther
@@ -313,7 +314,8 @@ func TestSemiHardPositives(t *testing.T) {
 		{HistogramNegative, nil, -1},
 	} {
 		for seed := range uint64(20) {
-			chosen, err := SelectTuples(e, labels, MiningConfig{Positives: SemiHardPositive, Negatives: tc.negatives, Seed: seed})
+			chosen, err := SelectTuples(e, labels, MiningConfig{Positives: SemiHardPositive,
+				Negatives: tc.negatives, Seed: seed})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -351,8 +353,9 @@ func TestNoSemiHardPositive(t *testing.T) {
 		"one class":    {[]float32{0, 1, 2}, []int64{0, 0, 0}, 0},
 		"one row":      {[]float32{3}, []int64{0}, 0},
 	} {
-		chosen, err := SelectTuples(matrix.FromSlice(len(tc.x), 1, tc.x), tc.labels, MiningConfig{Positives: SemiHardPositive,
-			Negatives: HardNegative})
+		chosen, err := SelectTuples(matrix.FromSlice(len(tc.x), 1, tc.x), tc.labels,
+			MiningConfig{Positives: SemiHardPositive,
+				Negatives: HardNegative})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,13 +31,16 @@ func TestRangesOnALine(t *testing.T) {
 		{EasyPositive, HardNegative, newRange(2, 4), newRange(2, 6), []int32{2}, []int32{7}, 0},
 		{HardPositive, EasyNegative, newRange(2, 4), newRange(2, 6), []int32{4}, []int32{9}, 0},
 		{AllPositives, AllNegatives, newRange(2, 4), newRange(2, 6), []int32{2, 3, 4}, []int32{7, 8, 9}, 0},
-		{AllPositives, AllNegatives, DistanceRange{}, newRange(1, 8), []int32{1, 2, 3, 4, 5}, []int32{6, 7, 8, 9, 10}, 0},
-		{HardPositive, HardNegative, DistanceRange{To: new(3.0)}, DistanceRange{From: new(3.0)}, []int32{3}, []int32{8}, 0},
+		{AllPositives, AllNegatives, DistanceRange{}, newRange(1, 8), []int32{1, 2, 3, 4, 5},
+			[]int32{6, 7, 8, 9, 10}, 0},
+		{HardPositive, HardNegative, DistanceRange{To: new(3.0)}, DistanceRange{From: new(3.0)}, []int32{3},
+			[]int32{8}, 0},
 		{EasyPositive, SemiHardNegative, newRange(2, 2), DistanceRange{From: new(4.0)}, []int32{2}, []int32{8}, 0},
 		{HardPositive, SemiHardNegative, DistanceRange{}, DistanceRange{To: new(5.0)}, []int32{5}, []int32{-1}, 1},
 		{SemiHardPositive, HardNegative, DistanceRange{}, DistanceRange{From: new(3.0)}, []int32{3}, []int32{8}, 0},
 		{SemiHardPositive, EasyNegative, DistanceRange{To: new(2.5)}, DistanceRange{}, []int32{2}, []int32{10}, 0},
-		{SemiHardPositive, AllNegatives, DistanceRange{}, DistanceRange{From: new(2.0)}, []int32{1}, []int32{7, 8, 9, 10}, 0},
+		{SemiHardPositive, AllNegatives, DistanceRange{}, DistanceRange{From: new(2.0)}, []int32{1},
+			[]int32{7, 8, 9, 10}, 0},
 		{SemiHardPositive, HardNegative, DistanceRange{From: new(4.0)}, newRange(4, 4), nil, []int32{8}, 1},
 		// Ranges that hold nothing, or no distance that there is.
 		{EasyPositive, HardNegative, newRange(5.5, 9), DistanceRange{}, nil, []int32{6}, 1},
@@ -75,7 +78,8 @@ func TestRangesOfEqualPoints(t *testing.T) {
 		{newRange(0, 0), []int32{1}, []int32{3}},
 		{DistanceRange{From: new(1e-6)}, []int32{2}, []int32{4, 5}},
 	} {
-		chosen, err := SelectTuples(e, labels, MiningConfig{Positives: AllPositives, Negatives: AllNegatives, PositiveRange: tc.r,
+		chosen, err := SelectTuples(e, labels, MiningConfig{Positives: AllPositives, Negatives: AllNegatives,
+			PositiveRange: tc.r,
 			NegativeRange: tc.r})
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +111,8 @@ func TestRangeOfEverything(t *testing.T) {
 	for p := range positivePolicies {
 		for q := range negativePolicies {
 			for _, fallback := range []bool{false, true} {
-				cfg := MiningConfig{Positives: PositivePolicy(p), Negatives: NegativePolicy(q), HardFallback: fallback, Seed: 4,
+				cfg := MiningConfig{Positives: PositivePolicy(p), Negatives: NegativePolicy(q),
+					HardFallback: fallback, Seed: 4,
 					Margin: new(0.01)}
 				want, err := SelectTuples(e, labels, cfg)
 				if err != nil {
@@ -244,7 +249,8 @@ func TestRangeMistakes(t *testing.T) {
 		"_from is +Inf: it must be a number of at least 0": {From: new(math.Inf(1))},
 		"_from is 1, beyond ":                              newRange(1, 0),
 	} {
-		for side, cfg := range map[string]MiningConfig{"positives": {PositiveRange: r}, "negatives": {NegativeRange: r}} {
+		for side, cfg := range map[string]MiningConfig{"positives": {PositiveRange: r},
+			"negatives": {NegativeRange: r}} {
 			err := cfg.Check()
 			if err == nil || !strings.Contains(err.Error(), side+says) {
 				t.Errorf("%+v: %v, want %s%s", cfg, err, side, says)

@@ -196,7 +196,8 @@ func TestOneProcessAFolder(t *testing.T) {
 				o.Dir, o.Dataset = dir, newFeatures(4, 8, 6)
 				_, err := Train(t.Context(), faultConfig(t), o)
 				var held *lock.HeldError
-				if !errors.As(err, &held) || !errors.Is(err, ErrInUse) || held.Holder == nil || held.Holder.PID != os.Getpid() {
+				if !errors.As(err, &held) || !errors.Is(err, ErrInUse) || held.Holder == nil ||
+					held.Holder.PID != os.Getpid() {
 					t.Errorf("%+v: %v", o, err)
 				}
 			}

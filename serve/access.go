@@ -47,7 +47,8 @@ func (s *Server) authenticate(r *http.Request, rt route) (name string, err error
 		v.permission = right
 	}
 	if right < rt.permission {
-		return name, forbidden.newProblem("Use a key with the right to write.", "the key %s has only the right to read", name)
+		return name, forbidden.newProblem("Use a key with the right to write.",
+			"the key %s has only the right to read", name)
 	}
 	return name, nil
 }
@@ -56,7 +57,8 @@ func (s *Server) authenticate(r *http.Request, rt route) (name string, err error
 // refuses requests for another host if the server is local.
 func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request) error {
 	if s.opt.Local && !isLoopbackHost(r.Host) {
-		return wrongHost.newProblem("Use the address that the server was started with.", "the request names another host")
+		return wrongHost.newProblem("Use the address that the server was started with.",
+			"the request names another host")
 	}
 	if len(s.opt.Origins) == 0 {
 		return nil

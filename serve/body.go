@@ -96,8 +96,9 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *memoryLoan)
 			rc.SetReadDeadline(time.Time{})
 			return body, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, slowBody.newProblem("Send it faster, or less at once.", "the body did not arrive within %s, or "+
-				"slower than %d bytes per second", s.limits.Time, minBodyRate)
+			return nil, slowBody.newProblem("Send it faster, or less at once.",
+				"the body did not arrive within %s, or "+
+					"slower than %d bytes per second", s.limits.Time, minBodyRate)
 		case err != nil:
 			p := badRequest.newProblem("Send the complete body.", "the body ended early")
 			p.cause = err
@@ -163,7 +164,8 @@ func (s *itemList) UnmarshalJSON(text []byte) error {
 	}
 	for dec.More() {
 		if len(s.items) == s.limit {
-			return tooLarge.newProblem("Send the items in several requests.", "more than the %d items allowed at once", s.limit)
+			return tooLarge.newProblem("Send the items in several requests.",
+				"more than the %d items allowed at once", s.limit)
 		}
 		start := dec.InputOffset()
 		var it store.Item
@@ -284,7 +286,8 @@ func (f *pictureForm) readPart(part *multipart.Part, name string, rec *requestBo
 	return nil
 }
 
-// parseValues reads the values of the form that are there into what the map has for their names: a *string, *int, *float64,
+// parseValues reads the values of the form that are there into what the map has for their names: a *string,
+// *int, *float64,
 // **bool, *bool, *[]string of texts with commas between them, or another type as JSON.
 func (f *pictureForm) parseValues(into map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(f.values)) {

@@ -34,8 +34,8 @@ func (e *CalibrationMismatchError) Unwrap() error { return e.Err }
 
 // OpenCalibration reads the calibration for vectors of dim numbers that are compared by a distance. of returns the
 // network that made them, in the form in which the calibration records its own. A calibration for other distances is
-// an *CalibrationMismatchError, which comes with a CalibrationFile that has no calibration until the file is replaced. If such a
-// calibration is written later, the error is logged and the earlier calibration stays in use.
+// an *CalibrationMismatchError, which comes with a CalibrationFile that has no calibration until the file is
+// replaced. If such a calibration is written later, the error is logged and the earlier calibration stays in use.
 func OpenCalibration(path string, of func(*decide.Calibration) (embedding.Network, error), distance string, dim int) (
 	*CalibrationFile, error) {
 	f := &CalibrationFile{&watchedFiles[*decide.Calibration]{paths: []string{path}, maxBytes: maxCalibration}}

@@ -85,7 +85,8 @@ func TestCalibrationFile(t *testing.T) {
 	}
 	var third api.Identified
 	ask().want(t, 200).into(t, &third)
-	if third.NeededProbability != second.NeededProbability || !strings.Contains(log.String(), "is for embeddings of 4 numbers") {
+	if third.NeededProbability != second.NeededProbability ||
+		!strings.Contains(log.String(), "is for embeddings of 4 numbers") {
 		t.Errorf("%+v: %s", third, log.String())
 	}
 	if _, err := OpenCalibration(path, unknownNetwork, "euclidean", 3); err == nil {

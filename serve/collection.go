@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// servedCollection is a Collection with the server's state for it. A request uses one collection from its beginning to its
-// end, also if Replace puts another one in its place meanwhile.
+// servedCollection is a Collection with the server's state for it. A request uses one collection from its
+// beginning to its end, also if Replace puts another one in its place meanwhile.
 type servedCollection struct {
 	Collection
 	*backgroundWork             // computations from its items
@@ -25,8 +25,9 @@ type servedCollection struct {
 	deciderCache    atomic.Pointer[cachedDecider]
 	classes         classLists
 	removedPaths    removedPaths
-	updating        sync.Mutex   // held while items of a database are read and written
-	uploading       sync.RWMutex // held for reading while items get uploaded pictures, for writing while these are removed
+	updating        sync.Mutex // held while items of a database are read and written
+	// held for reading while items get uploaded pictures, for writing while these are removed
+	uploading sync.RWMutex
 
 	users   sync.WaitGroup // requests that use it
 	writers sync.WaitGroup // those of users that may change it
@@ -163,8 +164,9 @@ func (s *Server) useCollection(r *http.Request, change bool) (*servedCollection,
 	case c == nil:
 		return nil, notFound.newProblem("GET /v1/info lists the collections.", "the server has no collection %q", name)
 	case change && s.paused[c.Name] != nil:
-		return nil, overloaded.newProblem("Try again as Retry-After says.", "another process replaces the network of the "+
-			"collection %s, and changes wait for it", c.Name).withRetry(time.Second)
+		return nil, overloaded.newProblem("Try again as Retry-After says.",
+			"another process replaces the network of the "+
+				"collection %s, and changes wait for it", c.Name).withRetry(time.Second)
 	}
 	c.users.Add(1)
 	if change {

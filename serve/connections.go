@@ -164,9 +164,9 @@ func (l *limitedListener) findQuietest(conns map[*placedConn]bool) (victim *plac
 	return victim, ripe
 }
 
-// findLentPlace returns a connection to close for a sender with less than its share. It is a connection of the sender that
-// exceeds its share most: the quiet one that has been quiet for longest, else the one that has been busy for
-// longest.
+// findLentPlace returns a connection to close for a sender with less than its share. It is a connection of
+// the sender that exceeds its share most: the quiet one that has been quiet for longest, else the one that
+// has been busy for longest.
 func (l *limitedListener) findLentPlace(to string) (victim *placedConn) {
 	most := l.senderShare
 	for who, conns := range l.bySender {

@@ -87,12 +87,14 @@ func TestManyAddresses(t *testing.T) {
 	fmt.Fprintf(busy, "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
 		"Content-Length: %d\r\n\r\n%s", len(body), body[:4])
 	for i := range 19 {
-		if status, err := sendRequest(dialFrom(t, fmt.Sprintf("127.0.0.%d", 3+i%4), address), healthRequest); status != 200 {
+		if status, err := sendRequest(dialFrom(t, fmt.Sprintf("127.0.0.%d", 3+i%4), address),
+			healthRequest); status != 200 {
 			t.Fatalf("%d, %v", status, err)
 		}
 	}
 	for i := range 30 {
-		if status, err := sendRequest(dialFrom(t, fmt.Sprintf("127.0.1.%d", 1+i), address), healthRequest); status != 200 {
+		if status, err := sendRequest(dialFrom(t, fmt.Sprintf("127.0.1.%d", 1+i), address),
+			healthRequest); status != 200 {
 			t.Fatalf("a latecomer gets %d, %v", status, err)
 		}
 	}
@@ -263,7 +265,8 @@ func TestBusyAddress(t *testing.T) {
 	}
 	requireRefusal(t, dialFrom(t, "127.0.0.1", address), infoRequest)
 	for i := range 8 {
-		if status, err := sendRequest(dialFrom(t, fmt.Sprintf("127.0.0.%d", 2+i), address), healthRequest); status != 200 {
+		if status, err := sendRequest(dialFrom(t, fmt.Sprintf("127.0.0.%d", 2+i), address),
+			healthRequest); status != 200 {
 			t.Fatalf("another address gets %d, %v", status, err)
 		}
 	}
@@ -297,7 +300,8 @@ func TestFullOfShares(t *testing.T) {
 		begun := []net.Conn{begin("127.0.0.2"), begin("127.0.0.2"), begin("127.0.0.3"), begin("127.0.0.4")}
 		waitUntil(t, "that all are busy", func() bool { _, active, _ := l.counts(""); return active == 4 })
 		requireRefusal(t, dial("127.0.0.5"), infoRequest)
-		requireRefusal(t, dial("127.0.0.5"), "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
+		requireRefusal(t, dial("127.0.0.5"),
+			"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
 		silent := dial("127.0.0.5") // is not waited for
 		begun[0].Close()
 		waitUntil(t, "a free place", func() bool { _, active, _ := l.counts(""); return active == 3 })
@@ -381,7 +385,8 @@ func TestProxyPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := startListener(t, newServer(t, Options{Proxies: proxies, Limits: Limits{Connections: 6, ConnectionsPerSender: 2}}), false)
+	l := startListener(t, newServer(t, Options{Proxies: proxies,
+		Limits: Limits{Connections: 6, ConnectionsPerSender: 2}}), false)
 	for range 5 {
 		connectBusy(t, "127.0.0.7", l.Addr().String())
 	}
@@ -428,10 +433,12 @@ func testQuietest(t *testing.T) {
 			t.Errorf("%s: %+v after %v, want %+v", name, got, wait, c.want)
 		}
 	}
-	if got, wait := l.findQuietest(conns(at(nextRequestTime/4, true, true))); got != nil || wait != nextRequestTime*3/4 {
+	if got, wait := l.findQuietest(conns(at(nextRequestTime/4, true, true))); got != nil ||
+		wait != nextRequestTime*3/4 {
 		t.Errorf("one that was answered a moment ago: %+v after %v", got, wait)
 	}
-	if got, wait := l.findQuietest(conns(at(firstRequestTime/4, true, false), fresh)); got != nil || wait != firstRequestTime*3/4 {
+	if got, wait := l.findQuietest(conns(at(firstRequestTime/4, true, false), fresh)); got != nil ||
+		wait != firstRequestTime*3/4 {
 		t.Errorf("%+v after %v", got, wait)
 	}
 	l.bySender = map[string]map[*placedConn]bool{"a": conns(idle), "b": conns(busy, ripe),
@@ -474,14 +481,15 @@ func TestLent(t *testing.T) {
 		of   senders
 		want *placedConn
 	}{
-		"nobody":              {nil, nil},
-		"one at work":         {senders{"a": some}, older},
-		"one that is quiet":   {senders{"a": set(old, older, quiet)}, quiet},
-		"of who has most":     {senders{"a": some, "b": set(old, now, at(0, false), at(0, false))}, old},
-		"of a share":          {senders{"a": set(older, quiet)}, nil},
-		"of itself":           {senders{"who": some}, nil},
-		"of a proxy":          {senders{"a": set(proxy, now, older)}, older},
-		"of nothing but that": {senders{"a": set(proxy, &placedConn{proxy: true}, &placedConn{proxy: true, quiet: true})}, nil},
+		"nobody":            {nil, nil},
+		"one at work":       {senders{"a": some}, older},
+		"one that is quiet": {senders{"a": set(old, older, quiet)}, quiet},
+		"of who has most":   {senders{"a": some, "b": set(old, now, at(0, false), at(0, false))}, old},
+		"of a share":        {senders{"a": set(older, quiet)}, nil},
+		"of itself":         {senders{"who": some}, nil},
+		"of a proxy":        {senders{"a": set(proxy, now, older)}, older},
+		"of nothing but that": {senders{"a": set(proxy, &placedConn{proxy: true},
+			&placedConn{proxy: true, quiet: true})}, nil},
 	} {
 		l.bySender = c.of
 		if got := l.findLentPlace("who"); got != c.want {

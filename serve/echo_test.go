@@ -68,8 +68,9 @@ func TestEveryEchoIsCut(t *testing.T) {
 	var log lockedBuffer
 	m := newFilledStore(t, 20)
 	s := newServer(t, Options{Review: reviewFolder(t), Log: slog.New(slog.NewJSONHandler(&log, nil)),
-		Limits:      Limits{Body: 1 << 20},
-		Collections: []Collection{{Name: "things", Store: m, Embedder: &leakyEmbedder{}}, {Name: "wordy", Store: leakyStore{m}}}})
+		Limits: Limits{Body: 1 << 20},
+		Collections: []Collection{{Name: "things", Store: m, Embedder: &leakyEmbedder{}},
+			{Name: "wordy", Store: leakyStore{m}}}})
 	do := &caller{t: t, s: s}
 	version := waitForMap(t, do, "things").Version
 	long := strings.Repeat("x", 1<<16)

@@ -125,8 +125,9 @@ func checkEdits(edits []store.Item) error {
 	for _, e := range edits {
 		switch {
 		case e.Path != "" || e.Vector != nil:
-			return invalid.newProblem("PUT changes the path and the vector of an item.", "the item %q has more than an id and "+
-				"columns", e.ID)
+			return invalid.newProblem("PUT changes the path and the vector of an item.",
+				"the item %q has more than an id and "+
+					"columns", e.ID)
 		case seen[e.ID]:
 			return invalid.newProblem(editAdvice, "the request has the item %q twice", e.ID)
 		case e.Columns == nil:
@@ -135,8 +136,9 @@ func checkEdits(edits []store.Item) error {
 		seen[e.ID] = true
 		for name := range e.Columns {
 			if strings.HasPrefix(name, mirror.Prefix) {
-				return invalid.newProblem("Leave it out.", "the column %q of the item %q is the server's: it describes the "+
-					"item's file", name, e.ID)
+				return invalid.newProblem("Leave it out.",
+					"the column %q of the item %q is the server's: it describes the "+
+						"item's file", name, e.ID)
 			}
 		}
 	}

@@ -32,8 +32,9 @@ func serveIndex(t *testing.T, items ...store.Item) (*caller, *index.Index) {
 	if _, err := x.Add(t.Context(), items, index.AddOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: x.Store(false), Embedder: &colourEmbedder{},
-		Uploads: filepath.Join(t.TempDir(), "uploads")}}})
+	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: x.Store(false),
+		Embedder: &colourEmbedder{},
+		Uploads:  filepath.Join(t.TempDir(), "uploads")}}})
 	return &caller{t: t, s: s, contract: newContract(t)}, x
 }
 
@@ -53,7 +54,8 @@ func getTestItem(t *testing.T, do *caller, id string) (it store.Item) {
 // What PATCH answers undoes it, to the bit; the facts of the file stay, and the folder's label is remembered while the
 // item has another one.
 func TestEditUndone(t *testing.T) {
-	do, _ := serveIndex(t, photoItem("a", "cat"), photoItem("b", "dog"), store.Item{ID: "c", Vector: []float32{0, 1, 0}})
+	do, _ := serveIndex(t, photoItem("a", "cat"), photoItem("b", "dog"),
+		store.Item{ID: "c", Vector: []float32{0, 1, 0}})
 	before := []store.Item{getTestItem(t, do, "a"), getTestItem(t, do, "b"), getTestItem(t, do, "c")}
 	for _, body := range []string{
 		`{"ids":["a","b","c"],"columns":{"label":" 2.10 ","price":null,"new":true}}`,
@@ -151,7 +153,8 @@ func TestPutKeepsFacts(t *testing.T) {
 	b := getTestItem(t, do, "b")
 	b.Columns = map[string]any{"label": "cat"}
 	do.json("PUT", "/v1/items", api.Items{Items: []store.Item{b}}).want(t, 200)
-	if b = getTestItem(t, do, "b"); b.Columns[mirror.Digest] != strings.Repeat("ab", 32) || b.Columns[mirror.Labels] != nil {
+	if b = getTestItem(t, do, "b"); b.Columns[mirror.Digest] != strings.Repeat("ab", 32) ||
+		b.Columns[mirror.Labels] != nil {
 		t.Errorf("%v", b)
 	}
 	b.Vector, b.Columns = []float32{0, 0, 1}, nil
@@ -190,7 +193,8 @@ func TestRemovalUndone(t *testing.T) {
 	}
 	do.get("/v1/items/new%2F1/picture").want(t, 200)
 	restarted := newServer(t, Options{Collections: []Collection{c.Collection}})
-	if err := restarted.collections[0].removeUnused(t.Context(), restarted, time.Now().Add(restoreTime+time.Minute)); err != nil {
+	if err := restarted.collections[0].removeUnused(t.Context(), restarted,
+		time.Now().Add(restoreTime+time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	do.get("/v1/items/new%2F1/picture").want(t, 200)
@@ -203,7 +207,8 @@ func TestRemovalUndone(t *testing.T) {
 
 // Labels are counted with the first ids, by number or by name, and only the items that pass a filter.
 func TestLabels(t *testing.T) {
-	do, _ := serveIndex(t, photoItem("c", "cat"), photoItem("b", "cat"), photoItem("a", "dog"), photoItem("f", "cat"), photoItem("e", "cat"),
+	do, _ := serveIndex(t, photoItem("c", "cat"), photoItem("b", "cat"), photoItem("a", "dog"),
+		photoItem("f", "cat"), photoItem("e", "cat"),
 		photoItem("d", "cat"), store.Item{ID: "z", Vector: []float32{0, 0, 1}, Columns: map[string]any{"price": 9.0}})
 	for target, want := range map[string]api.Labels{
 		"": {Labels: []api.Label{{Label: "cat", Items: 5, IDs: []string{"b", "c", "d", "e"}},
@@ -271,7 +276,8 @@ func TestMay(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := NewFolderSync("photos/", "/home/me/photos", nil)
-	f.ReportCompared(SyncResult{Pending: &PendingRemovals{ID: "x", Removed: []string{"a"}, Items: 5}, Kept: []string{"b"}})
+	f.ReportCompared(SyncResult{Pending: &PendingRemovals{ID: "x", Removed: []string{"a"}, Items: 5},
+		Kept: []string{"b"}})
 	f.ReportFailed(fmt.Errorf("/home/me/photos is gone"))
 	for _, c := range []struct {
 		opt    Options

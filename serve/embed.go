@@ -26,8 +26,8 @@ type Embedder interface {
 	Embed(ctx context.Context, pictures []*imaging.Image) (*matrix.Dense, error)
 }
 
-// TextEmbedder makes vectors of texts that can be compared with those of pictures, as a text tower does. Many goroutines
-// call it.
+// TextEmbedder makes vectors of texts that can be compared with those of pictures, as a text tower does.
+// Many goroutines call it.
 type TextEmbedder interface {
 	// Embed returns a row for each text.
 	Embed(ctx context.Context, texts []string) (*matrix.Dense, error)
@@ -133,7 +133,8 @@ func decodingBytes(h *imaging.Header, e any) int64 {
 // embed returns the vector of a picture that came with a request.
 func (s *Server) embed(ctx context.Context, c *servedCollection, file []byte, l *memoryLoan) ([]float32, error) {
 	if c.embedQueue == nil {
-		return nil, invalid.newProblem("Send a vector or an id; or start the server with a collection that has its network.",
+		return nil, invalid.newProblem(
+			"Send a vector or an id; or start the server with a collection that has its network.",
 			"the collection %s has no network to embed pictures", c.Name)
 	}
 	im, err := s.decode(ctx, c.Embedder, file, l)

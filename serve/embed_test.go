@@ -76,7 +76,8 @@ func testDecoders(t *testing.T, name string, places int) {
 	for range places {
 		<-ended
 	}
-	if n := e.most.Load(); int(n) != places || s.memory.bytesInUse() != 0 || len(s.requestSlots)+len(s.decoders.all) != 0 {
+	if n := e.most.Load(); int(n) != places || s.memory.bytesInUse() != 0 ||
+		len(s.requestSlots)+len(s.decoders.all) != 0 {
 		t.Errorf("in the end: up to %d decoders, %d bytes and %d places in use", n, s.memory.bytesInUse(),
 			len(s.requestSlots)+len(s.decoders.all))
 	}

@@ -55,7 +55,8 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 			near, err = s.itemsAround(r.Context(), a, neighbourhoodItems, "")
 		}
 		if err == nil {
-			e.Neighbourhood, err = s.diagnoseNeighbourhood(r.Context(), a, e.Label, near[:min(neighbourhoodItems, len(near))])
+			e.Neighbourhood, err = s.diagnoseNeighbourhood(r.Context(), a, e.Label,
+				near[:min(neighbourhoodItems, len(near))])
 		}
 		if p := (*diagnosisError)(nil); err != nil && !errors.As(err, &p) {
 			return err
@@ -166,7 +167,8 @@ type diagnosisError struct{ error }
 
 // diagnoseNeighbourhood diagnoses the items around the query. If they are of one class, it adds the
 // nearest items of other classes, to compare the class's width with.
-func (s *Server) diagnoseNeighbourhood(ctx context.Context, a *searchRequest, label string, hits []api.Neighbour) (*api.Neighbourhood,
+func (s *Server) diagnoseNeighbourhood(ctx context.Context, a *searchRequest, label string,
+	hits []api.Neighbour) (*api.Neighbourhood,
 	error) {
 	if one, ok := singleClass(hits, label); ok {
 		column, named := store.FilterName(label)

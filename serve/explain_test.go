@@ -125,7 +125,8 @@ func (a *askedStore) Search(ctx context.Context, q store.Query) ([]store.Hit, er
 
 // To explain neighbours, more of them are asked for, but no more than a request may have.
 func TestExplainAsksFor(t *testing.T) {
-	for _, c := range []struct{ limit, k, want int }{{0, 5, neighbourhoodItems}, {0, 300, 300}, {50, 5, 50}, {50, 50, 50}} {
+	for _, c := range []struct{ limit, k, want int }{{0, 5, neighbourhoodItems}, {0, 300, 300}, {50, 5, 50},
+		{50, 50, 50}} {
 		a := &askedStore{Memory: newFilledStore(t, 5)}
 		var opt Options
 		opt.Collections, opt.Limits.K = []Collection{{Name: "things", Store: a}}, c.limit
@@ -183,7 +184,8 @@ func TestLikelihood(t *testing.T) {
 		!strings.Contains(got[0], "the farthest with 90 %") {
 		t.Errorf("of one %q", got)
 	}
-	if got := append(describeLikelihood(nil, false), describeLikelihood([]api.Neighbour{{}, p(1)}, false)...); got != nil {
+	if got := append(describeLikelihood(nil, false), describeLikelihood([]api.Neighbour{{}, p(1)},
+		false)...); got != nil {
 		t.Errorf("without a calibration %q", got)
 	}
 }

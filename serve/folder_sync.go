@@ -112,8 +112,8 @@ func (f *FolderSync) ReportEmbedding(done, total int) {
 	f.done, f.total = done, total
 }
 
-// ReportCompared reports the end of a comparison, after which the collection is as the folder is, except for photos whose
-// items stay.
+// ReportCompared reports the end of a comparison, after which the collection is as the folder is, except for
+// photos whose items stay.
 func (f *FolderSync) ReportCompared(result SyncResult) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

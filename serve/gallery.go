@@ -31,7 +31,8 @@ type labelCounts struct {
 }
 
 // measureGallery returns the measures of a collection for decisions by a calibration, current or a short time old.
-func (s *Server) measureGallery(ctx context.Context, c *servedCollection, info *store.Info, says *decide.Calibration, of *labelCounts) (
+func (s *Server) measureGallery(ctx context.Context, c *servedCollection, info *store.Info,
+	says *decide.Calibration, of *labelCounts) (
 	*decide.Measures, error) {
 	now := c.measuresCache.Load()
 	if now == nil || now.by != says.ScoreID() {

@@ -39,7 +39,8 @@ func TestCountedAgain(t *testing.T) {
 		}
 		c.labelCounts.mu.Lock()
 		defer c.labelCounts.mu.Unlock()
-		if again := c.labelCounts.current != before; again != (before == nil || wait < 0 && info.Version != first.Version) {
+		if again := c.labelCounts.current != before; again != (before == nil || wait < 0 &&
+			info.Version != first.Version) {
 			t.Errorf("version %d after %v: counted %v", info.Version, wait, again)
 		}
 	}

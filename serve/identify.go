@@ -129,7 +129,8 @@ func (a *identifyRequest) hasOption(setting string) bool {
 }
 
 // decide looks up the photos and decides.
-func (s *Server) decide(ctx context.Context, c *servedCollection, g lookup.Gallery, basis lookup.Basis, a *identifyRequest) (
+func (s *Server) decide(ctx context.Context, c *servedCollection, g lookup.Gallery, basis lookup.Basis,
+	a *identifyRequest) (
 	*decide.Decider, *lookup.Decision, error) {
 	const way = "Ask for a larger rate or a smaller coverage; GET /v1/info has the promises."
 	d, err := c.decider(basis)
@@ -168,8 +169,9 @@ func (s *Server) readIdentify(r *http.Request, c *servedCollection) (*identifyRe
 	}
 	a := &identifyRequest{}
 	if t == "multipart/form-data" {
-		f, err := readForm(r, params["boundary"], maxPhotosTogether, map[string]any{"fpir": &a.FPIR, "estimate": &a.Estimate,
-			"strangers": &a.Strangers, "coverage": &a.Coverage, "by_class": &a.ByClass})
+		f, err := readForm(r, params["boundary"], maxPhotosTogether,
+			map[string]any{"fpir": &a.FPIR, "estimate": &a.Estimate,
+				"strangers": &a.Strangers, "coverage": &a.Coverage, "by_class": &a.ByClass})
 		if err != nil {
 			return nil, err
 		}
@@ -188,7 +190,8 @@ func (s *Server) readIdentify(r *http.Request, c *servedCollection) (*identifyRe
 		return nil, invalid.newProblem("GET /openapi.json describes the body.",
 			"there are neither pictures, nor vectors, nor ids")
 	case n > maxPhotosTogether:
-		return nil, tooLarge.newProblem("Send fewer photos of one thing.", "%d photos: at most %d are allowed", n, maxPhotosTogether)
+		return nil, tooLarge.newProblem("Send fewer photos of one thing.", "%d photos: at most %d are allowed", n,
+			maxPhotosTogether)
 	}
 	if a.Picture != "" {
 		p, err := s.findKeptPicture(a.Picture)
@@ -220,7 +223,8 @@ func (a *identifyRequest) addPhoto(r *http.Request, s *Server, c *servedCollecti
 }
 
 // describeCalibration returns the promises for a collection as it is now; nil without a calibration.
-func (s *Server) describeCalibration(ctx context.Context, c *servedCollection, info *store.Info) (*api.Calibration, error) {
+func (s *Server) describeCalibration(ctx context.Context, c *servedCollection, info *store.Info) (*api.Calibration,
+	error) {
 	of := c.calibration()
 	if of == nil {
 		return nil, nil
@@ -263,6 +267,7 @@ func (s *Server) describeCalibration(ctx context.Context, c *servedCollection, i
 
 // apiThreshold converts a threshold to that of an answer.
 func apiThreshold(t decide.Threshold) *api.Threshold {
-	return &api.Threshold{Rate: t.Rate, Distance: t.Distance, Needed: t.NeededProbability(), Measured: t.Measured, Bound: t.Bound,
+	return &api.Threshold{Rate: t.Rate, Distance: t.Distance, Needed: t.NeededProbability(), Measured: t.Measured,
+		Bound:     t.Bound,
 		TrueMatch: t.TrueMatch, Drift: t.Drift, Condition: t.Condition()}
 }

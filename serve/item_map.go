@@ -331,7 +331,8 @@ func (s *Server) mapIDs(w http.ResponseWriter, r *http.Request) error {
 	for name, v := range map[string]*int{"from": &from, "count": &count} {
 		if text := r.URL.Query().Get(name); text != "" {
 			if *v, err = strconv.Atoi(text); err != nil || *v < 0 {
-				return badRequest.newProblem("GET /openapi.json describes the parameters.", "%s must be a whole number", name)
+				return badRequest.newProblem("GET /openapi.json describes the parameters.",
+					"%s must be a whole number", name)
 			}
 		}
 	}

@@ -87,8 +87,8 @@ func (s *Server) writeItems(w http.ResponseWriter, r *http.Request, mode store.M
 	return writeJSON(w, status, out)
 }
 
-// storeItems writes items. An item without a vector keeps that of the item it replaces, and its path. If an item came with a
-// picture, store removes the file of the replaced picture.
+// storeItems writes items. An item without a vector keeps that of the item it replaces, and its path. If an
+// item came with a picture, store removes the file of the replaced picture.
 func (s *Server) storeItems(ctx context.Context, c *servedCollection, items []store.Item, dim int, mode store.Mode,
 	kept *uploadedFile) (err error) {
 	before := ""
@@ -157,7 +157,8 @@ func (s *Server) checkItems(items []store.Item, dim int) error {
 // readPictureItem makes an item of a form with a picture. Its id is the given one, else the
 // form's, else a digest of the file, so that sending it again changes
 // nothing.
-func (s *Server) readPictureItem(r *http.Request, c *servedCollection, boundary, id string) (store.Item, *uploadedFile, error) {
+func (s *Server) readPictureItem(r *http.Request, c *servedCollection, boundary, id string) (store.Item,
+	*uploadedFile, error) {
 	it := store.Item{ID: id}
 	fields := map[string]any{"columns": &it.Columns}
 	if id == "" {
@@ -285,7 +286,8 @@ func (s *Server) removeItem(w http.ResponseWriter, r *http.Request) error {
 }
 
 // deleteItems removes items, and the pictures of those that were uploaded; with keep, the pictures are removed later.
-func (s *Server) deleteItems(ctx context.Context, c *servedCollection, ids []string, keep bool) (out api.Deleted, err error) {
+func (s *Server) deleteItems(ctx context.Context, c *servedCollection, ids []string, keep bool) (out api.Deleted,
+	err error) {
 	var gone []store.Item
 	out.Deleted, err = c.update(ctx, func(get itemGetter) (store.Change, error) {
 		change := store.Change{Remove: ids}

@@ -31,7 +31,8 @@ func TestItself(t *testing.T) {
 	items := []store.Item{
 		{ID: "photo", Path: write("photo.png", photo), Vector: []float32{1, 0, 0}},
 		{ID: "copy", Path: write("copy.png", photo), Vector: []float32{1, 0, 0}},
-		{ID: "other size", Path: write("other.png", encodePNG(t, plainPicture(31, 20, red))), Vector: []float32{1, 0, 0}},
+		{ID: "other size", Path: write("other.png", encodePNG(t, plainPicture(31, 20, red))),
+			Vector: []float32{1, 0, 0}},
 		{ID: "other bytes", Path: write("bytes.png", append(photo[:len(photo)-1:len(photo)-1], 'x')),
 			Vector: []float32{1, 0, 0}},
 		{ID: "no file", Vector: []float32{1, 0, 0}},

@@ -51,8 +51,9 @@ func (s *Server) findKeptPicture(name string) (*cachedPicture, error) {
 	if p := s.pictures.get(name); p != nil {
 		return p, nil
 	}
-	return nil, notFound.newProblem("Send the picture again by POST /v1/pictures.", "the server does not keep the picture %q: "+
-		"it was never sent, or other pictures have taken its place, or the server was started again",
+	return nil, notFound.newProblem("Send the picture again by POST /v1/pictures.",
+		"the server does not keep the picture %q: "+
+			"it was never sent, or other pictures have taken its place, or the server was started again",
 		escape.ClipTo(name, 64))
 }
 

@@ -53,11 +53,13 @@ func (s *Server) listLabels(w http.ResponseWriter, r *http.Request) error {
 	}
 	column := cmp.Or(q.Get("column"), c.classColumn(&info))
 	if column == "" {
-		return invalid.newProblem("Name a column; GET /v1/info lists them.", "the collection %s has no column of classes",
+		return invalid.newProblem("Name a column; GET /v1/info lists them.",
+			"the collection %s has no column of classes",
 			c.Name)
 	}
 	if !slices.ContainsFunc(info.Columns, func(have store.Column) bool { return have.Name == column }) {
-		return invalid.newProblem("GET /v1/info lists the columns.", "the collection %s has no column %q", c.Name, column)
+		return invalid.newProblem("GET /v1/info lists the columns.", "the collection %s has no column %q", c.Name,
+			column)
 	}
 	list, err := c.classes.list(r.Context(), c.Store, &info, column, q.Get("filter"))
 	if err != nil {

@@ -60,7 +60,8 @@ func (s *Server) parsePage(q url.Values) (p store.Page, err error) {
 	p = store.Page{After: q.Get("after"), Filter: q.Get("filter"), Limit: min(100, s.limits.Items)}
 	if text := q.Get("limit"); text != "" {
 		if p.Limit, err = strconv.Atoi(text); err != nil || p.Limit < 1 || p.Limit > s.limits.Items {
-			return p, badRequest.newProblem(parameterAdvice, "limit must be a whole number from 1 to %d", s.limits.Items)
+			return p, badRequest.newProblem(parameterAdvice, "limit must be a whole number from 1 to %d",
+				s.limits.Items)
 		}
 	}
 	if text := q.Get("vectors"); text != "" {

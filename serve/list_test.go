@@ -14,7 +14,8 @@ import (
 func TestListBrowse(t *testing.T) {
 	contract := newContract(t)
 	do := &caller{t: t, contract: contract, s: newServer(t, Options{Collections: []Collection{
-		{Name: "things", Store: newFilledStore(t, 20)}, {Name: "plain", Store: struct{ store.Store }{newFilledStore(t, 3)}}}})}
+		{Name: "things", Store: newFilledStore(t, 20)}, {Name: "plain",
+			Store: struct{ store.Store }{newFilledStore(t, 3)}}}})}
 	list := func(query string) (out api.Listed, ids []string) {
 		t.Helper()
 		do.get("/v1/items?"+query).want(t, 200).into(t, &out)

@@ -20,8 +20,8 @@ const (
 
 // Listen listens on a TCP address. At most Limits.Connections are open at once. If all places are taken, a new
 // connection takes the place of one that has been idle for a while, or of an address that has more than
-// Limits.ConnectionsPerSender, even if that is not idle. If there is no such place, a Server answers with 503. Proxies count as
-// many addresses and have no share.
+// Limits.ConnectionsPerSender, even if that is not idle. If there is no such place, a Server answers with
+// 503. Proxies count as many addresses and have no share.
 func Listen(address string, l Limits, proxies Proxies) (net.Listener, error) {
 	if err := l.check(); err != nil {
 		return nil, err

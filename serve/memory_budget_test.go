@@ -16,7 +16,8 @@ func TestAccount(t *testing.T) {
 	refused := func(l *memoryLoan, n int64, as problemKind, text string) {
 		t.Helper()
 		var p *problem
-		if err := l.take(n, "a picture"); !errors.As(err, &p) || p.problemKind != as || !strings.Contains(p.detail, text) ||
+		if err := l.take(n, "a picture"); !errors.As(err, &p) || p.problemKind != as ||
+			!strings.Contains(p.detail, text) ||
 			(p.retry == time.Second) != (as == overloaded) {
 			t.Errorf("%d bytes: %v, want %s", n, err, text)
 		}

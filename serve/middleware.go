@@ -189,7 +189,8 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 	}
 	if p := r.URL.EscapedPath(); p != cleanPath(p) {
 		s.writeError(w, r,
-			badRequest.newProblem("Write the path without dots, empty parts and backslashes; within an id write / as %2F.",
+			badRequest.newProblem(
+				"Write the path without dots, empty parts and backslashes; within an id write / as %2F.",
 				"the path is not in its shortest form"))
 		return
 	}
@@ -211,7 +212,8 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 	if quiet.status == http.StatusMethodNotAllowed {
 		allow := quiet.Header().Get("Allow")
 		w.Header().Set("Allow", allow)
-		s.writeError(w, r, methodNotAllowed.newProblem("Use one of: "+allow+".", "method %s is not allowed", escape.ClipTo(r.Method, 16)))
+		s.writeError(w, r, methodNotAllowed.newProblem("Use one of: "+allow+".", "method %s is not allowed",
+			escape.ClipTo(r.Method, 16)))
 		return
 	}
 	s.writeError(w, r, notFound.newProblem("GET /openapi.json describes all addresses.", "this address does not exist"))
@@ -257,7 +259,8 @@ func (s *Server) admit(rt route) http.Handler {
 		requestInfoOf(r).keyName = name
 		if !rt.open {
 			if wait := s.senders.takeToken(who, time.Now()); wait > 0 {
-				s.writeError(w, r, rateLimited.newProblem("Wait for the time in Retry-After.", "more than %g requests per second",
+				s.writeError(w, r, rateLimited.newProblem("Wait for the time in Retry-After.",
+					"more than %g requests per second",
 					s.limits.Rate).withRetry(wait))
 				return
 			}
@@ -319,8 +322,9 @@ func (s *Server) acquireSlot(ctx context.Context) error {
 	case s.requestSlots <- struct{}{}:
 		return nil
 	case <-t.C:
-		return overloaded.newProblem("Try again as Retry-After says.", "%d requests are being processed, and this one waited "+
-			"%s for a place", s.limits.Concurrent, maxWait).withRetry(time.Second)
+		return overloaded.newProblem("Try again as Retry-After says.",
+			"%d requests are being processed, and this one waited "+
+				"%s for a place", s.limits.Concurrent, maxWait).withRetry(time.Second)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

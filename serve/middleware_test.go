@@ -98,7 +98,8 @@ func TestLogOfRequests(t *testing.T) {
 		v      requestInfo
 		want   []string // nil for no line
 	}{
-		{200, requestInfo{id: "7", route: "GET /v1/info"}, []string{"level=INFO", "request_id=7", "status=200", "bytes=5",
+		{200, requestInfo{id: "7", route: "GET /v1/info"}, []string{"level=INFO", "request_id=7", "status=200",
+			"bytes=5",
 			"ms=1.5", `route="GET /v1/info"`, "path=/x"}},
 		{0, requestInfo{}, []string{"level=INFO", "status=200", "route=none"}},
 		{499, requestInfo{keyName: "ann", cause: errors.New("gone")}, []string{"level=INFO", "key=ann", "error=gone"}},

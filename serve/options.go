@@ -82,15 +82,17 @@ type Collection struct {
 
 // Limits bound the cost of requests. Zero values stand for the defaults.
 type Limits struct {
-	Body                 int64         // bytes of a request's body; default 32 MiB
-	Pixels               int           // pixels of a picture; default imaging.DefaultMaxPixels, as in all commands
-	Items                int           // items written, removed or listed by one request; default 1000
-	K                    int           // neighbours of one request; default 1000
-	Rate                 float64       // requests per second of a key, or an address without one; default 50; below 0: no limit
-	Burst                int           // requests allowed at once above Rate; default 2 x Rate
-	Concurrent           int           // requests processed at once; default 64
-	Connections          int           // connections open at once; default 1024
-	ConnectionsPerSender int           // of Connections, kept by one address if all are taken; default a quarter, at least 16
+	Body   int64 // bytes of a request's body; default 32 MiB
+	Pixels int   // pixels of a picture; default imaging.DefaultMaxPixels, as in all commands
+	Items  int   // items written, removed or listed by one request; default 1000
+	K      int   // neighbours of one request; default 1000
+	// requests per second of a key, or an address without one; default 50; below 0: no limit
+	Rate        float64
+	Burst       int // requests allowed at once above Rate; default 2 x Rate
+	Concurrent  int // requests processed at once; default 64
+	Connections int // connections open at once; default 1024
+	// of Connections, kept by one address if all are taken; default a quarter, at least 16
+	ConnectionsPerSender int
 	Memory               int64         // bytes of bodies and pictures of all requests; default half of the memory limit
 	Time                 time.Duration // time to receive a body, and again to process the request; default 30 s
 	Drain                time.Duration // time for running requests when the server stops; default 20 s

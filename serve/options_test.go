@@ -22,7 +22,8 @@ func TestCollectionNames(t *testing.T) {
 // What is left out of the limits is as their comments say; what is given stays.
 func TestDefaultLimits(t *testing.T) {
 	standard := Limits{Body: 32 << 20, Pixels: 180_000_000, Items: 1000, K: 1000, Rate: 50, Burst: 100, Concurrent: 64,
-		Connections: 1024, ConnectionsPerSender: 256, Memory: budget.Limit() / 2, Time: 30 * time.Second, Drain: 20 * time.Second}
+		Connections: 1024, ConnectionsPerSender: 256, Memory: budget.Limit() / 2, Time: 30 * time.Second,
+		Drain: 20 * time.Second}
 	if got := (Limits{}).withDefaults(); got != standard {
 		t.Errorf("%+v, want %+v", got, standard)
 	}

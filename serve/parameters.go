@@ -22,7 +22,8 @@ func (rt *route) checkParameters(r *http.Request) error {
 	q := r.URL.Query()
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		if !slices.Contains(takes, name) {
-			return badRequest.newProblem(parameterAdvice, "unknown parameter %q: must be one of %s", escape.ClipTo(name, 64),
+			return badRequest.newProblem(parameterAdvice, "unknown parameter %q: must be one of %s",
+				escape.ClipTo(name, 64),
 				strings.Join(takes, ", "))
 		}
 		if name != "id" && len(q[name]) > 1 {

@@ -17,7 +17,8 @@ func (s *Server) parseFromAndLimit(q url.Values) (from, limit int, err error) {
 	limit = min(100, s.limits.Items)
 	if text := q.Get("limit"); text != "" {
 		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > s.limits.Items {
-			return 0, 0, badRequest.newProblem(parameterAdvice, "limit must be a whole number from 1 to %d", s.limits.Items)
+			return 0, 0, badRequest.newProblem(parameterAdvice, "limit must be a whole number from 1 to %d",
+				s.limits.Items)
 		}
 	}
 	if text := q.Get("from"); text != "" {

@@ -33,7 +33,8 @@ import (
 // request.
 func (s *Server) openPicture(ctx context.Context, c *servedCollection, it *store.Item, l *memoryLoan) (f *os.File,
 	h *imaging.Header, err error) {
-	none := notFound.newProblem("GET /v1/items shows which items have a path.", "the item %q has no picture here", it.ID)
+	none := notFound.newProblem("GET /v1/items shows which items have a path.", "the item %q has no picture here",
+		it.ID)
 	if it.Path == "" {
 		return nil, nil, none
 	}
@@ -117,7 +118,8 @@ func (c *servedCollection) checkPath(ctx context.Context, it *store.Item) error 
 	if old, err := c.Store.Get(ctx, it.ID); err == nil && old.Path == it.Path {
 		return nil // the path is unchanged
 	}
-	return forbidden.newProblem("Leave the path out, send the picture, or start the server with the folder of pictures.",
+	return forbidden.newProblem(
+		"Leave the path out, send the picture, or start the server with the folder of pictures.",
 		"the item %q cannot be given this path over HTTP", it.ID)
 }
 
@@ -276,8 +278,8 @@ func (s *Server) makeThumbnail(ctx context.Context, p *itemPicture, size int, l 
 	return out.Bytes(), err
 }
 
-// boxInDecoded returns the place of a box in a picture that was decoded smaller than its header says, and perhaps turned. The
-// box is in pixels of the upright file. A box that is empty or outside means the whole picture.
+// boxInDecoded returns the place of a box in a picture that was decoded smaller than its header says, and
+// perhaps turned. The box is in pixels of the upright file. A box that is empty or outside means the whole picture.
 func boxInDecoded(im *imaging.Image, h *imaging.Header, box image.Rectangle) imaging.Box {
 	whole := imaging.Box{X1: float64(im.W), Y1: float64(im.H)}
 	by := float64(max(im.W, im.H)) / float64(max(h.W, h.H))

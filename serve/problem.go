@@ -95,14 +95,16 @@ func problemOf(err error) *problem {
 	case errors.As(err, &item):
 		p = invalid.newProblem("Correct the item; nothing of the request was written.", "%v", item)
 	case option.IsUsage(err):
-		p = invalid.newProblem("GET /openapi.json describes the request.", "%s", option.Text(err, func(setting string) string {
-			if setting == "neighbours" {
-				return "k"
-			}
-			return strings.ReplaceAll(setting, "-", "_")
-		}))
+		p = invalid.newProblem("GET /openapi.json describes the request.", "%s",
+			option.Text(err, func(setting string) string {
+				if setting == "neighbours" {
+					return "k"
+				}
+				return strings.ReplaceAll(setting, "-", "_")
+			}))
 	case errors.Is(err, store.ErrReadOnly):
-		p = forbidden.newProblem("Use the program that has the index open, or start the server without its read-only option.",
+		p = forbidden.newProblem(
+			"Use the program that has the index open, or start the server without its read-only option.",
 			"the collection is read-only")
 	case errors.Is(err, store.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		p = diskFull.newProblem("Free space on the server's disk and send the request again; nothing was written.",
@@ -113,7 +115,8 @@ func problemOf(err error) *problem {
 	case errors.Is(err, context.Canceled):
 		p = overloaded.newProblem("Try again.", "the client ended the request").withRetry(time.Second)
 	default:
-		p = internal.newProblem("See the server's log for the request's id.", "the server could not process the request")
+		p = internal.newProblem("See the server's log for the request's id.",
+			"the server could not process the request")
 	}
 	p.cause = err
 	return p

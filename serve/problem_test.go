@@ -16,7 +16,8 @@ func TestProblemHeaders(t *testing.T) {
 		key   string
 	}{
 		{unauthorized, 0, "", `Bearer realm="kindred"`}, {forbidden, 0, "", ""}, {notFound, 0, "", ""},
-		{rateLimited, time.Nanosecond, "1", ""}, {rateLimited, time.Second, "1", ""}, {timeLimit, 1200 * time.Millisecond, "2", ""},
+		{rateLimited, time.Nanosecond, "1", ""}, {rateLimited, time.Second, "1", ""},
+		{timeLimit, 1200 * time.Millisecond, "2", ""},
 		{diskFull, time.Minute, "60", ""},
 	} {
 		w := httptest.NewRecorder()

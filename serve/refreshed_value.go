@@ -58,7 +58,8 @@ func (p *refreshedValue[T]) get(ctx context.Context, b *backgroundWork, version 
 }
 
 // startComputing computes in the background.
-func (p *refreshedValue[T]) startComputing(b *backgroundWork, version uint64, compute func(ctx context.Context) (T, error)) {
+func (p *refreshedValue[T]) startComputing(b *backgroundWork, version uint64,
+	compute func(ctx context.Context) (T, error)) {
 	done := make(chan struct{})
 	p.done = done
 	b.running.Go(func() {

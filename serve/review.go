@@ -181,7 +181,8 @@ func (v *reviewState) storeDecisions(d api.Decisions) (api.Decisions, error) {
 			"decisions follow version %d", v.decided.Version, d.Version)
 	}
 	if d.Version == maxVersion {
-		return d, invalid.newProblem("Stop the server, write a smaller version into "+decisionsFile+" and start it again.",
+		return d, invalid.newProblem(
+			"Stop the server, write a smaller version into "+decisionsFile+" and start it again.",
 			"version %d is the last possible one", d.Version)
 	}
 	d.Version++
@@ -209,7 +210,8 @@ func (v *reviewState) decisions() api.Decisions {
 // requireReview returns the review page, if there is one.
 func (s *Server) requireReview() (*reviewState, error) {
 	if s.review == nil {
-		return nil, notFound.newProblem("Start the server with the folder of kindred discover or kindred clean to review.",
+		return nil, notFound.newProblem(
+			"Start the server with the folder of kindred discover or kindred clean to review.",
 			"this server has no review")
 	}
 	return s.review, nil

@@ -62,7 +62,8 @@ func checkReview(t *testing.T, contract *contract) {
 		t.Errorf("nothing is decided: %+v", d)
 	}
 	do.json("PUT", target, decisionsAfter(0)).want(t, 200).into(t, &d)
-	if d.Version != 1 || d.Done["0"].Label != "fish" || d.NextCard != 2 || len(d.History) != 2 || d.History[1].Previous == nil {
+	if d.Version != 1 || d.Done["0"].Label != "fish" || d.NextCard != 2 || len(d.History) != 2 ||
+		d.History[1].Previous == nil {
 		t.Errorf("%+v", d)
 	}
 	do.json("PUT", target, decisionsAfter(0)).want(t, 409, "conflict")
@@ -232,8 +233,9 @@ func TestDecisions(t *testing.T) {
 		{api.Decisions{Version: -1}, "version -1: must be 0 to 9007199254740991"},
 		{api.Decisions{Version: 1<<53 - 1}, ""}, {api.Decisions{Version: 1 << 53}, "version 9007199254740992"},
 		{api.Decisions{Version: 1<<63 - 1}, "version 9223372036854775807"},
-		{api.Decisions{History: make([]api.Step, maxSteps+1)}, fmt.Sprintf("%d decisions to undo: must be at most 100000",
-			maxSteps+1)},
+		{api.Decisions{History: make([]api.Step, maxSteps+1)},
+			fmt.Sprintf("%d decisions to undo: must be at most 100000",
+				maxSteps+1)},
 	} {
 		v := &reviewState{page: &review.Saved{Cards: 5}}
 		err := v.checkDecisions(&c.d)

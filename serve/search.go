@@ -90,7 +90,8 @@ func (s *Server) readSearch(r *http.Request) (*searchRequest, error) {
 // readForm reads a search with pictures.
 func (a *searchRequest) readForm(r *http.Request, boundary string) error {
 	k := 0
-	f, err := readForm(r, boundary, maxPhotosTogether, map[string]any{"k": &k, "filter": &a.Filter, "columns": &a.Columns,
+	f, err := readForm(r, boundary, maxPhotosTogether, map[string]any{"k": &k, "filter": &a.Filter,
+		"columns": &a.Columns,
 		"vectors": &a.Vectors, "least": &a.MinProbability, "except_itself": &a.ExcludeQuery, "terms": &a.Terms,
 		"group_by": &a.GroupBy, "collapse": &a.Collapse, "others": &a.Others, "diverse": &a.Diverse,
 		"rerank": &a.Rerank, "explain": &a.Explain})
@@ -102,7 +103,8 @@ func (a *searchRequest) readForm(r *http.Request, boundary string) error {
 	}
 	a.pictures = f.pictures
 	if n := len(a.pictures); n > 1 && a.Terms == nil {
-		return badRequest.newProblem("Give terms, or send one picture.", "the form has more than 1 picture, but no terms")
+		return badRequest.newProblem("Give terms, or send one picture.",
+			"the form has more than 1 picture, but no terms")
 	}
 	return nil
 }
@@ -112,12 +114,14 @@ const searchAdvice = "GET /openapi.json describes a search."
 
 func (s *Server) checkSearch(a *searchRequest) error {
 	const way = searchAdvice
-	switch given := boolToInt(a.Vector != nil) + boolToInt(a.ID != "") + boolToInt(a.Text != "") + boolToInt(a.Terms != nil) +
+	switch given := boolToInt(a.Vector != nil) + boolToInt(a.ID != "") + boolToInt(a.Text != "") +
+		boolToInt(a.Terms != nil) +
 		boolToInt(a.Picture != ""); {
 	case given > 1:
 		return invalid.newProblem(way, "the search has more than one of a vector, an id, a text, a picture and terms")
 	case given == 0 && a.pictures == nil:
-		return invalid.newProblem(way, "the search has neither a picture, nor a vector, nor an id, nor a text, nor terms")
+		return invalid.newProblem(way,
+			"the search has neither a picture, nor a vector, nor an id, nor a text, nor terms")
 	case a.Text != "" && strings.TrimSpace(a.Text) == "", len(a.Text) > maxTextBytes:
 		return invalid.newProblem(way, "text must have words, and at most %d bytes", maxTextBytes)
 	case (a.Text != "" || a.Terms != nil) && a.MinProbability > 0:
@@ -133,7 +137,8 @@ func (s *Server) checkSearch(a *searchRequest) error {
 	if err != nil {
 		return err
 	}
-	a.opt = lookup.Options{K: a.K, Filter: filter, WithItself: !a.ExcludeQuery, Vectors: a.Vectors, Least: a.MinProbability,
+	a.opt = lookup.Options{K: a.K, Filter: filter, WithItself: !a.ExcludeQuery, Vectors: a.Vectors,
+		Least:   a.MinProbability,
 		Arrange: a.Arrange}
 	if err := a.opt.Validate(); err != nil {
 		return err
@@ -168,15 +173,18 @@ func (s *Server) makeQuery(r *http.Request, a *searchRequest) error {
 		return invalid.newProblem(searchAdvice, "%d terms: must be 1 to %d", len(a.Terms), maxPhotosTogether)
 	}
 	if by := a.info.Distance; by != eval.Cosine && !a.collection.HasUnitLength {
-		return invalid.newProblem("Search by a picture, an id or a vector.", "sums need cosine distance or vectors of unit "+
-			"length, and the distance of the collection %s is %s", a.collection.Name, by)
+		return invalid.newProblem("Search by a picture, an id or a vector.",
+			"sums need cosine distance or vectors of unit "+
+				"length, and the distance of the collection %s is %s", a.collection.Name, by)
 	}
 	used := make([]bool, len(a.pictures))
 	terms := make([]lookup.Summand, len(a.Terms))
 	for i := range a.Terms {
 		t := &a.Terms[i]
-		if n := boolToInt(t.Vector != nil) + boolToInt(t.ID != "") + boolToInt(t.Text != "") + boolToInt(t.Picture != nil); n != 1 {
-			return invalid.newProblem(searchAdvice, "terms[%d] has %d of a vector, an id, a text and a picture: must be one",
+		if n := boolToInt(t.Vector != nil) + boolToInt(t.ID != "") + boolToInt(t.Text != "") +
+			boolToInt(t.Picture != nil); n != 1 {
+			return invalid.newProblem(searchAdvice,
+				"terms[%d] has %d of a vector, an id, a text and a picture: must be one",
 				i,
 				n)
 		}

@@ -19,8 +19,9 @@ import (
 // added term are left out on request.
 func TestSums(t *testing.T) {
 	s := newServer(t, Options{Collections: []Collection{
-		{Name: "things", Store: newFilledStore(t, 20), Embedder: &colourEmbedder{}, TextEmbedder: colourTexts{}, HasUnitLength: true,
-			Calibration: calibrateSpots(t)},
+		{Name: "things", Store: newFilledStore(t, 20), Embedder: &colourEmbedder{}, TextEmbedder: colourTexts{},
+			HasUnitLength: true,
+			Calibration:   calibrateSpots(t)},
 		{Name: "far", Store: newFilledStore(t, 2)}}})
 	do := &caller{t: t, s: s, contract: newContract(t)}
 	image, second := encodePNG(t, plainPicture(20, 20, red)), string(encodePNG(t, plainPicture(20, 20, blue)))
@@ -117,7 +118,8 @@ func TestArranged(t *testing.T) {
 			t.Errorf("%s: %+v", rerank, got)
 		}
 	}
-	form := do.form("POST", "/v1/search", encodePNG(t, plainPicture(20, 20, red)), "group_by", "label", "others", "2", "columns",
+	form := do.form("POST", "/v1/search", encodePNG(t, plainPicture(20, 20, red)), "group_by", "label", "others",
+		"2", "columns",
 		"price", "diverse", "0.2", "collapse", "0.001", "rerank", "alpha-qe", "explain", "true").want(t, http.StatusOK)
 	var sent, said api.Found
 	form.into(t, &sent)

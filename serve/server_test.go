@@ -536,8 +536,9 @@ func TestBadOptions(t *testing.T) {
 func TestThumbnail(t *testing.T) {
 	dir := t.TempDir()
 	m := &storetest.Memory{Dim: 3}
-	for id, im := range map[string][]byte{"wide": encodeJPEG(t, plainPicture(400, 100, red)), "grey": encodePNG(t, plainPicture(20, 20,
-		color.White))} {
+	for id, im := range map[string][]byte{"wide": encodeJPEG(t, plainPicture(400, 100, red)),
+		"grey": encodePNG(t, plainPicture(20, 20,
+			color.White))} {
 		path := filepath.Join(dir, id)
 		if err := os.WriteFile(path, im, 0o666); err != nil {
 			t.Fatal(err)

@@ -34,7 +34,8 @@ func (colourTexts) Embed(_ context.Context, texts []string) (*matrix.Dense, erro
 func TestWords(t *testing.T) {
 	contract := newContract(t)
 	s := newServer(t, Options{Collections: []Collection{
-		{Name: "things", Store: newFilledStore(t, 20), Embedder: &colourEmbedder{}, Calibration: calibrateSpots(t), TextEmbedder: colourTexts{}},
+		{Name: "things", Store: newFilledStore(t, 20), Embedder: &colourEmbedder{}, Calibration: calibrateSpots(t),
+			TextEmbedder: colourTexts{}},
 		{Name: "mute", Store: newFilledStore(t, 2), NoTextReason: "it was trained"},
 		{Name: "empty", Store: &storetest.Memory{Dim: 3}}}})
 	do := &caller{t: t, s: s, contract: contract}

@@ -14,7 +14,8 @@ type itemGetter = func(id string) (store.Item, error)
 
 // update makes the change that compute returns, and returns how many of the items to remove existed. In a database the
 // items may be changed by other servers meanwhile.
-func (c *servedCollection) update(ctx context.Context, compute func(itemGetter) (store.Change, error)) (removed int, err error) {
+func (c *servedCollection) update(ctx context.Context, compute func(itemGetter) (store.Change, error)) (removed int,
+	err error) {
 	if u, ok := c.Store.(store.Updater); ok {
 		return u.Update(ctx, compute)
 	}
@@ -48,8 +49,8 @@ func getIfExists(get itemGetter, id string) (it store.Item, ok bool, err error) 
 	return it, err == nil, err
 }
 
-// prepareReplacement prepares an item that takes the place of another one. With the same photo it keeps the facts of its file.
-// The photo of an item from a followed folder stays.
+// prepareReplacement prepares an item that takes the place of another one. With the same photo it keeps the
+// facts of its file. The photo of an item from a followed folder stays.
 func (c *servedCollection) prepareReplacement(old, it *store.Item) error {
 	if slices.Equal(it.Vector, old.Vector) && (it.Path == "" || it.Path == old.Path) {
 		it.Path = old.Path
@@ -59,12 +60,13 @@ func (c *servedCollection) prepareReplacement(old, it *store.Item) error {
 	return c.checkOwned(old, "Replace the file in the folder; single columns are changed by PATCH.", "changed")
 }
 
-// checkOwned returns the problem of a request that changes what only the followed folder may change; nil if the item is not
-// from that folder.
+// checkOwned returns the problem of a request that changes what only the followed folder may change; nil if
+// the item is not from that folder.
 func (c *servedCollection) checkOwned(it *store.Item, way, what string) error {
 	if !c.FolderSync.Owns(it) {
 		return nil
 	}
-	return conflict.newProblem(way, "the photo of the item %q belongs to the folder that the collection follows, so it is not "+
-		"%s here", it.ID, what)
+	return conflict.newProblem(way,
+		"the photo of the item %q belongs to the folder that the collection follows, so it is not "+
+			"%s here", it.ID, what)
 }

@@ -70,8 +70,8 @@ func (c *servedCollection) isUpload(path string) bool {
 	return c.Uploads != "" && filepath.Dir(path) == filepath.Clean(c.Uploads)
 }
 
-// mayRestorePath reports whether an item may have the path that it had when it was removed, or that of a picture that was
-// uploaded for it and is still kept.
+// mayRestorePath reports whether an item may have the path that it had when it was removed, or that of a
+// picture that was uploaded for it and is still kept.
 func (c *servedCollection) mayRestorePath(it *store.Item) bool {
 	return c.hasUpload(it) || !c.isUpload(it.Path) && c.removedPaths.has(it)
 }
@@ -161,7 +161,8 @@ func (c *servedCollection) removeUnusedEvery(ctx context.Context, s *Server) {
 	}
 }
 
-// removeUnused removes the pictures of items that were removed long enough before now, unless an item has the picture again.
+// removeUnused removes the pictures of items that were removed long enough before now, unless an item has
+// the picture again.
 func (c *servedCollection) removeUnused(ctx context.Context, s *Server, now time.Time) error {
 	files, err := os.ReadDir(c.Uploads)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -71,7 +71,8 @@ func (w *watchedFiles[T]) open() error {
 func (w *watchedFiles[T]) withLog(log *slog.Logger) *watchedFiles[T] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	other := &watchedFiles[T]{paths: w.paths, maxBytes: w.maxBytes, load: w.load, strict: w.strict, log: log, value: w.value}
+	other := &watchedFiles[T]{paths: w.paths, maxBytes: w.maxBytes, load: w.load, strict: w.strict, log: log,
+		value: w.value}
 	if w.failed == "" {
 		other.lastLook, other.marks = w.lastLook, w.marks
 	}

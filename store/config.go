@@ -41,7 +41,8 @@ func (c *Config) Check(name string, maxDim int) error {
 		return fmt.Errorf("vectors of %d numbers with the distance %q: must be 1 to %d numbers, and "+
 			"euclidean, cosine or dot",
 			c.Dim, c.Distance, maxDim)
-	case c.MaxNeighbours < 2 || c.MaxNeighbours > 100 || c.BuildCandidates < 2*c.MaxNeighbours || c.BuildCandidates > 1000:
+	case c.MaxNeighbours < 2 || c.MaxNeighbours > 100 || c.BuildCandidates < 2*c.MaxNeighbours ||
+		c.BuildCandidates > 1000:
 		return fmt.Errorf("a graph of %d links, built from %d candidates: must be 2 to 100 links, and from twice "+
 			"that to 1000 candidates",
 			c.MaxNeighbours, c.BuildCandidates)

@@ -56,9 +56,10 @@ func visitConditions(e Expr, do func(*Condition) error) error {
 func (f *Filter) checkKind(t *Condition, kind Kind) error {
 	for i, v := range t.Values {
 		if is := KindOf(v); is != kind && !(kind == Text && t.MatchesTexts()) {
-			err := f.errorAt(t.valueOffsets[i], fmt.Sprintf("column %s has values of kind %v, but this value is of kind "+
-				"%v", t.Column,
-				kind, is))
+			err := f.errorAt(t.valueOffsets[i],
+				fmt.Sprintf("column %s has values of kind %v, but this value is of kind "+
+					"%v", t.Column,
+					kind, is))
 			if kind == Text && is == Number {
 				err.Texts = t.Column
 			}

@@ -154,16 +154,18 @@ func (p *parser) parseValue(t *Condition) *syntaxError {
 	if len(t.Values) > 0 {
 		first, this := KindOf(t.Values[0]), KindOf(p.tok.value)
 		if this != first {
-			return &syntaxError{p.tok.offset, fmt.Sprintf("this value is of kind %v, but the list begins with one of kind "+
-				"%v", this,
-				first)}
+			return &syntaxError{p.tok.offset,
+				fmt.Sprintf("this value is of kind %v, but the list begins with one of kind "+
+					"%v", this,
+					first)}
 		}
 	}
 	text, ok := p.tok.value.(string)
 	if !ok {
 		text = p.tok.text
 	}
-	t.Values, t.valueOffsets, t.sources = append(t.Values, p.tok.value), append(t.valueOffsets, p.tok.offset), append(t.sources, text)
+	t.Values, t.valueOffsets, t.sources = append(t.Values, p.tok.value), append(t.valueOffsets, p.tok.offset),
+		append(t.sources, text)
 	return p.advance()
 }
 

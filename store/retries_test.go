@@ -53,7 +53,8 @@ func TestPatient(t *testing.T) {
 		calls = failCalls(m, 1e6)
 		begun := time.Now()
 		_, err := p.Info(ctx)
-		if took := time.Since(begun); !errors.As(err, &gone) || !strings.Contains(err.Error(), "after retries for 1m") ||
+		if took := time.Since(begun); !errors.As(err, &gone) ||
+			!strings.Contains(err.Error(), "after retries for 1m") ||
 			took < time.Minute || took > time.Minute+3*time.Second || *calls > 60 {
 			t.Errorf("after %v and %d calls: %v", took, *calls, err)
 		}
@@ -102,7 +103,8 @@ func TestPatientAllEnds(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	c := store.Config{Dim: 3}
-	if err := c.Check("a_1", 10); err != nil || c.Distance != "euclidean" || c.MaxNeighbours != 16 || c.BuildCandidates != 64 {
+	if err := c.Check("a_1", 10); err != nil || c.Distance != "euclidean" || c.MaxNeighbours != 16 ||
+		c.BuildCandidates != 64 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for _, bad := range []store.Config{{}, {Dim: 11}, {Dim: 2, Distance: "taxi"}, {Dim: 2, MaxNeighbours: 1},

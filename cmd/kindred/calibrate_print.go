@@ -46,7 +46,8 @@ type closedResult struct {
 }
 
 func newCalibrationResult(c *decide.Calibration, file string) *calibrationResult {
-	res := &calibrationResult{File: file, Mode: lookup.ModeOpen, From: c.ClassSource, Classes: c.Classes, Photos: c.Photos,
+	res := &calibrationResult{File: file, Mode: lookup.ModeOpen, From: c.ClassSource, Classes: c.Classes,
+		Photos: c.Photos,
 		Copies: c.Copies, Distance: c.Distance, ECE: c.Reliability.ECE, VoteECE: c.LabelECE(),
 		Thresholds: []decide.Threshold{}}
 	k := c.Closed

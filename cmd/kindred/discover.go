@@ -110,7 +110,8 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 	}
 	meter := a.newMeter("classes", countUnit)
 	res, err := discover.Find(ctx, r.X, r.Labels, discover.Options{Method: method, Level: f.level, Draws: f.draws,
-		MaxSubClasses: f.most, MinRows: f.least, Seed: a.seed, Progress: func(done, total int) { meter.showCount(done, total) }})
+		MaxSubClasses: f.most, MinRows: f.least, Seed: a.seed,
+		Progress: func(done, total int) { meter.showCount(done, total) }})
 	meter.close()
 	if err != nil {
 		return err

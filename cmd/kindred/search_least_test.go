@@ -70,7 +70,8 @@ func TestSearchLeast(t *testing.T) {
 	if total == 0 || total > 8*12 {
 		t.Errorf("%d of 160 neighbours are kept", total)
 	}
-	if p := *ask("--strangers", "0.99").Queries[0].Neighbours[0].MatchProbability; p >= *all.Queries[0].Neighbours[0].MatchProbability {
+	if p := *ask("--strangers",
+		"0.99").Queries[0].Neighbours[0].MatchProbability; p >= *all.Queries[0].Neighbours[0].MatchProbability {
 		t.Errorf("among strangers the nearest is as likely: %g", p)
 	}
 	code, out, stderr := runArgs(t, "index", "search", ix, "--vector", photos, "--least", "1")

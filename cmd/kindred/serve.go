@@ -157,8 +157,9 @@ func (f *serveFlags) add(fs flags) {
 	fs.IntVar(&l.Burst, "burst", 0, "burst of requests allowed above --rate (default twice the rate)")
 	fs.IntVar(&l.Concurrent, "concurrent", l.Concurrent, "most requests processed at once; others wait")
 	fs.IntVar(&l.Connections, "connections", l.Connections, "most connections open at once")
-	fs.IntVar(&l.ConnectionsPerSender, "connections-per-address", 0, "most of --connections that one address keeps when others "+
-		"need them (default a quarter)")
+	fs.IntVar(&l.ConnectionsPerSender, "connections-per-address", 0,
+		"most of --connections that one address keeps when others "+
+			"need them (default a quarter)")
 	fs.list(&f.proxies, "trusted-proxy", nil, "address or network of a proxy whose X-Forwarded-For is trusted "+
 		"to name the client, or loopback; may be repeated", completeList("loopback"))
 	fs.Var(f.memory, "request-memory",

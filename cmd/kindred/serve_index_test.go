@@ -158,7 +158,8 @@ func TestServeReembedFollowing(t *testing.T) {
 	})
 	var found api.Found
 	send(t, http.MethodPost, s.URL+"/v1/search", newNoisePicture(t, 1), &found)
-	if len(found.Neighbours) == 0 || found.Neighbours[0].ID != "c0/new.png" || found.Neighbours[0].MatchProbability != nil {
+	if len(found.Neighbours) == 0 || found.Neighbours[0].ID != "c0/new.png" ||
+		found.Neighbours[0].MatchProbability != nil {
 		t.Errorf("%+v", found)
 	}
 	if _, err := os.Stat(filepath.Join(ix, oldCalibrationFile)); err != nil {

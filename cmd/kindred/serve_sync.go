@@ -70,7 +70,8 @@ func (f *syncFlags) compareLogged(ctx context.Context, a *app, x *index.Index, l
 	if err != nil {
 		return out, err
 	}
-	out = serve.SyncResult{Changes: map[string]int{}, Pending: (*serve.PendingRemovals)(res.done.Waits), Kept: res.done.Stay,
+	out = serve.SyncResult{Changes: map[string]int{}, Pending: (*serve.PendingRemovals)(res.done.Waits),
+		Kept:    res.done.Stay,
 		LeftOut: slices.DeleteFunc(res.done.Unreadable, func(l data.LeftOut) bool { return l.Used })}
 	changed := 0
 	for _, k := range []changes.Kind{changes.Added, changes.Changed, changes.Moved, changes.Relabelled,

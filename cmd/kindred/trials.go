@@ -16,7 +16,8 @@ import (
 // newValidation answers --trials and --check of the calibration of arg.
 func (f *calibrateFlags) newValidation(ctx context.Context, a *app, arg string, opt decide.Options) (
 	decide.ValidationOptions, error) {
-	ask := decide.ValidationOptions{FMR: f.fmr, FPIR: []float64{0.05}, Galleries: []int{20, 200, 658}, Coverage: []float64{0.9, 0.95}}
+	ask := decide.ValidationOptions{FMR: f.fmr, FPIR: []float64{0.05}, Galleries: []int{20, 200, 658},
+		Coverage: []float64{0.9, 0.95}}
 	if f.seen == "" {
 		return ask, nil
 	}

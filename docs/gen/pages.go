@@ -29,7 +29,7 @@ func generatePages(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	policies, err := parsePackage(filepath.Join(root, "mine"))
+	policies, err := parsePackage(filepath.Join(root, "objective"))
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,8 @@ func generatePages(root string) (map[string][]byte, error) {
 	var index bytes.Buffer
 	index.WriteString("# Losses\n\nOne page each: formula, options, when to use it, and what it does to the inside " +
 		"of a class.\nGenerated from the doc comments; change those and run `make gen`. What " +
-		"pytorch-metric-learning calls them: [names](../names.md).\n\n| name | type | customary " +
+		"pytorch-metric-learning calls them: [names](../pytorch-metric-learning-names.md).\n\n| name | type | " +
+		"customary " +
 		"mining |\n|---|---|---|\n")
 	for _, info := range objective.Losses() {
 		page, err := lossPage(losses, info)
@@ -73,8 +74,8 @@ func policyPage(policies *source) ([]byte, error) {
 		names     []string
 		notes     map[string]note
 	}{
-		{"positive", "Positive", objective.PositivePolicyNames(), positiveNotes},
-		{"negative", "Negative", objective.NegativePolicyNames(), negativeNotes},
+		{"positive", "PositivePolicy", objective.PositivePolicyNames(), positiveNotes},
+		{"negative", "NegativePolicy", objective.NegativePolicyNames(), negativeNotes},
 	} {
 		comments := policies.constants(side.typ)
 		if len(comments) != len(side.names) {
@@ -85,7 +86,7 @@ func policyPage(policies *source) ([]byte, error) {
 			if !ok {
 				return nil, fmt.Errorf("no note on the %s policy %s", side.name, name)
 			}
-			fmt.Fprintf(&b, "\n## %s %ss\n\n`mine.%s`\n\n", name, side.name, comments[k].name)
+			fmt.Fprintf(&b, "\n## %s %ss\n\n`objective.%s`\n\n", name, side.name, comments[k].name)
 			b.Write(policies.markdown(comments[k].text))
 			fmt.Fprintf(&b, "\n**When:** %s **Inside a class:** %s\n", n.use, n.structure)
 		}
@@ -96,8 +97,8 @@ func policyPage(policies *source) ([]byte, error) {
 
 // writeMiningKeys writes the end of the page of policies: the keys that policies read.
 func writeMiningKeys(b *bytes.Buffer) {
-	b.WriteString("\n## Keys\n\nKeys of a configuration and fields of `mine.Config`. Distances are Euclidean, " +
-		"between the embeddings\nthat the loss sees.\n\n| key | field | default | |\n|---|---|---|---|\n")
+	b.WriteString("\n## Keys\n\nKeys of a configuration and fields of `objective.MiningConfig`. Distances are " +
+		"Euclidean, between the\nembeddings that the loss sees.\n\n| key | field | default | |\n|---|---|---|---|\n")
 	for _, k := range [][4]string{
 		{"positives", "Positives", "the loss's", "the policy for positives"},
 		{"negatives", "Negatives", "the loss's", "the policy for negatives"},

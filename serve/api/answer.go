@@ -30,8 +30,8 @@ type Answer struct {
 	// PhotoLabels has the label of each; "" if it is not known.
 	QueryIDs    []string `json:"itself,omitempty"`
 	QueryLabels []string `json:"itself_labels,omitempty"`
-	// OutdatedIDs lists the ids of items whose embeddings are of an older content of the query's file, or of a copy. They
-	// are not left out.
+	// OutdatedIDs lists the ids of items whose embeddings are of an older content of the query's file, or of
+	// a copy. They are not left out.
 	OutdatedIDs []string `json:"older,omitempty"`
 	// Passed is the number of items that pass the filter; nil if it was not counted.
 	Passed *int `json:"passed,omitempty"`
@@ -50,8 +50,8 @@ type Neighbour struct {
 	Label  string `json:"label"`            // class; "" if it is not known
 	// IsQuery means that the item is the query: a search that does not leave such items out found it.
 	IsQuery bool `json:"itself,omitempty"`
-	// MatchProbability is the probability that it shows the same thing as the query, 1 if it is the query; nil without a
-	// calibration.
+	// MatchProbability is the probability that it shows the same thing as the query, 1 if it is the query;
+	// nil without a calibration.
 	MatchProbability *float64 `json:"same,omitempty"`
 	// Score is the distance after re-ranking, by which the neighbours are ordered; nil without re-ranking.
 	Score *float64 `json:"score,omitempty"`

@@ -221,7 +221,8 @@ func (c *Client) EditAll(ctx context.Context, edits Edits) (*Edited, error) {
 	return call[Edited](ctx, c, r, err)
 }
 
-// DeleteAndReturn removes items like Delete and returns them. For an hour, Put brings them back with their uploaded pictures.
+// DeleteAndReturn removes items like Delete and returns them. For an hour, Put brings them back with their
+// uploaded pictures.
 func (c *Client) DeleteAndReturn(ctx context.Context, ids ...string) ([]store.Item, error) {
 	r, err := newJSONRequest(http.MethodDelete, "/v1/items", IDs{IDs: ids, Keep: true})
 	r.once = true
@@ -339,7 +340,8 @@ func (c *Client) list(ctx context.Context, p store.Page, q url.Values) (*Listed,
 	r := request{method: http.MethodGet, path: "/v1/items", query: q}
 	out, err := call[Listed](ctx, c, r, nil)
 	if err == nil && out.Next != "" && (len(out.Items) == 0 || out.Next == p.After) {
-		return nil, c.invalidAnswerError(r, fmt.Errorf("has %d items after %q and continues after %q, without end", len(out.Items),
+		return nil, c.invalidAnswerError(r, fmt.Errorf("has %d items after %q and continues after %q, without end",
+			len(out.Items),
 			p.After, out.Next))
 	}
 	return out, err

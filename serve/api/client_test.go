@@ -169,7 +169,8 @@ func checkUncalibrated(t *testing.T, c *api.Client) {
 		refused.Code != "invalid" || !strings.Contains(refused.Detail, "no calibration") {
 		t.Errorf("identified without a calibration: %v", err)
 	}
-	if _, err := c.IdentifyPictures(ctx, [][]byte{encodePicture(5, 5), encodePicture(6, 6)}, api.Identify{FPIR: 0.1}); err == nil ||
+	if _, err := c.IdentifyPictures(ctx, [][]byte{encodePicture(5, 5), encodePicture(6, 6)},
+		api.Identify{FPIR: 0.1}); err == nil ||
 		!strings.Contains(err.Error(), "no calibration") {
 		t.Errorf("two pictures: %v", err)
 	}

@@ -38,7 +38,7 @@ type Distances struct {
 }
 
 // Neighbourhood is the diagnosis of the items around the query, in the terms of package
-// eval/diagnose. `kindred diagnose` diagnoses all items.
+// eval. `kindred diagnose` diagnoses all items.
 type Neighbourhood struct {
 	Rows    int      `json:"rows"`
 	State   string   `json:"state"`

@@ -69,7 +69,8 @@ func sendBody(body string) func(net.Conn) {
 
 // sendError is an answer that is an error.
 func sendError(status, kind, body string) func(net.Conn) {
-	return sendText(fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status, kind, len(body),
+	return sendText(fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status, kind,
+		len(body),
 		body))
 }
 
@@ -102,45 +103,48 @@ func lyingAnswers() map[string]func(net.Conn) {
 		"trickles a body with a length": sendRepeatedly(ok+"Content-Length: 100000\r\n\r\n", " ", piece),
 		"trickles a body without one":   sendRepeatedly(ok+"\r\n", " ", piece),
 		"trickles chunks":               sendRepeatedly(chunked, "1\r\n \r\n", piece),
-		"trickles a problem":            sendRepeatedly("HTTP/1.1 500 X\r\nContent-Type: "+problem+"\r\n\r\n", " ", piece),
-		"says 100 without end":          sendRepeatedly("", "HTTP/1.1 100 Continue\r\n\r\n", 0),
-		"has one header without end":    sendRepeatedly(ok+"X: ", block, 0),
-		"has headers without end":       sendRepeatedly(ok, strings.Repeat("X: y\r\n", 1000), 0),
-		"has a body without end":        sendRepeatedly(ok+"\r\n", block, 0),
-		"has chunks without end":        sendRepeatedly(chunked, "10000\r\n"+block+"\r\n", 0),
-		"announces a terabyte":          sendRepeatedly(ok+"Content-Length: 1000000000000\r\n\r\n", block, 0),
-		"announces 10^50 bytes":         sendText(ok + "Content-Length: 1" + strings.Repeat("0", 50) + "\r\n\r\n{}"),
-		"announces less than nothing":   sendText(ok + "Content-Length: -5\r\n\r\n{}"),
-		"breaks off":                    sendText(ok + "Content-Length: 100\r\n\r\n{}"),
-		"breaks off in a chunk":         sendText(chunked + "100\r\n{}"),
-		"has a chunk of no size":        sendText(chunked + "zz\r\n{}\r\n0\r\n\r\n"),
-		"has a chunk of 2^80 bytes":     sendText(chunked + "1" + strings.Repeat("0", 20) + "\r\n{}"),
-		"speaks no HTTP":                sendText("220 mail.example ESMTP\r\n"),
-		"speaks TLS":                    sendText("\x15\x03\x01\x00\x02\x02\x46"),
-		"speaks HTTP/9":                 sendText("HTTP/9.9 200 OK\r\n\r\n{}"),
-		"has a status of a text":        sendText("HTTP/1.1 fine OK\r\n\r\n{}"),
-		"switches protocols":            sendText("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"),
-		"redirects":                     sendText("HTTP/1.1 302 X\r\nLocation: http://127.0.0.1:1/\r\n\r\n"),
-		"redirects to no address":       sendText("HTTP/1.1 307 X\r\nLocation: http://[::1\r\nContent-Length: 0\r\n\r\n"),
+		"trickles a problem": sendRepeatedly("HTTP/1.1 500 X\r\nContent-Type: "+problem+"\r\n\r\n", " ",
+			piece),
+		"says 100 without end":        sendRepeatedly("", "HTTP/1.1 100 Continue\r\n\r\n", 0),
+		"has one header without end":  sendRepeatedly(ok+"X: ", block, 0),
+		"has headers without end":     sendRepeatedly(ok, strings.Repeat("X: y\r\n", 1000), 0),
+		"has a body without end":      sendRepeatedly(ok+"\r\n", block, 0),
+		"has chunks without end":      sendRepeatedly(chunked, "10000\r\n"+block+"\r\n", 0),
+		"announces a terabyte":        sendRepeatedly(ok+"Content-Length: 1000000000000\r\n\r\n", block, 0),
+		"announces 10^50 bytes":       sendText(ok + "Content-Length: 1" + strings.Repeat("0", 50) + "\r\n\r\n{}"),
+		"announces less than nothing": sendText(ok + "Content-Length: -5\r\n\r\n{}"),
+		"breaks off":                  sendText(ok + "Content-Length: 100\r\n\r\n{}"),
+		"breaks off in a chunk":       sendText(chunked + "100\r\n{}"),
+		"has a chunk of no size":      sendText(chunked + "zz\r\n{}\r\n0\r\n\r\n"),
+		"has a chunk of 2^80 bytes":   sendText(chunked + "1" + strings.Repeat("0", 20) + "\r\n{}"),
+		"speaks no HTTP":              sendText("220 mail.example ESMTP\r\n"),
+		"speaks TLS":                  sendText("\x15\x03\x01\x00\x02\x02\x46"),
+		"speaks HTTP/9":               sendText("HTTP/9.9 200 OK\r\n\r\n{}"),
+		"has a status of a text":      sendText("HTTP/1.1 fine OK\r\n\r\n{}"),
+		"switches protocols":          sendText("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"),
+		"redirects":                   sendText("HTTP/1.1 302 X\r\nLocation: http://127.0.0.1:1/\r\n\r\n"),
+		"redirects to no address": sendText("HTTP/1.1 307 X\r\nLocation: http://[::1\r\n" +
+			"Content-Length: 0\r\n\r\n"),
 		"redirects to nowhere":          sendText("HTTP/1.1 308 X\r\nContent-Length: 0\r\n\r\n"),
 		"has a page for an error":       sendError("502 Bad Gateway", "text/html", "<html>\xff"),
 		"has a problem of no fields":    sendError("404 X", problem, "{}"),
 		"has a problem of other fields": sendError("400 X", problem, `{"code":["x"],"detail":7}`),
 		"has a problem that is deep":    sendError("400 X", problem, strings.Repeat("[", 200_000)),
-		"has a problem without end":     sendRepeatedly("HTTP/1.1 500 X\r\nContent-Type: "+problem+"\r\n\r\n", block, 0),
-		"breaks off a problem":          sendText("HTTP/1.1 500 X\r\nContent-Length: 100\r\n\r\n{"),
-		"is empty":                      sendBody(""),
-		"has no content":                sendText("HTTP/1.1 204 No Content\r\n\r\n"),
-		"is a page":                     sendBody("<html>"),
-		"is not UTF-8":                  sendBody("{\"ids\":[\"\xff\"],\"status\":\"\xff\"}"),
-		"is deep":                       sendBody(strings.Repeat("[", 200_000)),
-		"is a deep object":              sendBody(strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)),
-		"is no number":                  sendBody(`{"items":NaN}`),
-		"is null":                       sendBody("null"),
-		"is true":                       sendBody("true"),
-		"is a number":                   sendBody("1e999"),
-		"is a list":                     sendBody(`[{"ids":[]}]`),
-		"is an object without fields":   sendBody("{}"),
+		"has a problem without end": sendRepeatedly("HTTP/1.1 500 X\r\nContent-Type: "+problem+"\r\n\r\n",
+			block, 0),
+		"breaks off a problem":        sendText("HTTP/1.1 500 X\r\nContent-Length: 100\r\n\r\n{"),
+		"is empty":                    sendBody(""),
+		"has no content":              sendText("HTTP/1.1 204 No Content\r\n\r\n"),
+		"is a page":                   sendBody("<html>"),
+		"is not UTF-8":                sendBody("{\"ids\":[\"\xff\"],\"status\":\"\xff\"}"),
+		"is deep":                     sendBody(strings.Repeat("[", 200_000)),
+		"is a deep object":            sendBody(strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)),
+		"is no number":                sendBody(`{"items":NaN}`),
+		"is null":                     sendBody("null"),
+		"is true":                     sendBody("true"),
+		"is a number":                 sendBody("1e999"),
+		"is a list":                   sendBody(`[{"ids":[]}]`),
+		"is an object without fields": sendBody("{}"),
 		"has texts for everything": sendBody(`{"ids":"x","items":"x","deleted":"x","collections":"x","neighbours":"x",` +
 			`"id":7,"status":7,"version":"x","name":7,"collection":7}`),
 		"has nulls for everything": sendBody(`{"ids":null,"items":null,"deleted":null,"collections":null,` +
@@ -257,7 +261,8 @@ func TestLongAnswers(t *testing.T) {
 // TestRedirects: none is followed, to whatever host, unless the caller's own client says so.
 func TestRedirects(t *testing.T) {
 	other := startLyingServer(t, sendBody(`{"version":"1","collections":[],"limits":{"body_bytes":1,"pixels":1,"items":1,"k":1}}`))
-	s := startLyingServer(t, sendText("HTTP/1.1 307 X\r\nLocation: "+other.base+"/v1/info\r\nContent-Length: 0\r\n\r\n"))
+	s := startLyingServer(t,
+		sendText("HTTP/1.1 307 X\r\nLocation: "+other.base+"/v1/info\r\nContent-Length: 0\r\n\r\n"))
 	for _, own := range []*http.Client{nil, {}} {
 		c, err := api.NewClient(s.base, api.ClientOptions{Key: "secret", HTTP: own})
 		if err != nil {

@@ -82,7 +82,8 @@ func newStepper(o stepOptions) (*stepper, error) {
 	if s.objective, err = objective.New(opts); err != nil {
 		return nil, err
 	}
-	if s.optimizer, err = train.NewOptimizer(train.OptimizerConfig{Method: train.Adam, Rate: 1e-3}, s.net.Params()); err != nil {
+	if s.optimizer, err = train.NewOptimizer(train.OptimizerConfig{Method: train.Adam, Rate: 1e-3},
+		s.net.Params()); err != nil {
 		return nil, err
 	}
 	for i := range s.labels {

@@ -1,4 +1,4 @@
-// Package spell turns the names of a closed list into numbers and back, with
+// Package enum turns the names of a closed list into numbers and back, with
 // messages for a mistyped one that suggest what was meant.
 package enum
 

@@ -1,4 +1,4 @@
-// Package regular opens regular files for reading. Opening a named pipe blocks
+// Package fileinfo opens regular files for reading. Opening a named pipe blocks
 // until somebody writes to it, and a device may never end: given as input, or
 // named in a list, these are immediate errors.
 package fileinfo

@@ -1,4 +1,4 @@
-// Package half widens 16-bit floating-point numbers.
+// Package float16 widens 16-bit floating-point numbers.
 package float16
 
 import "math"

@@ -1,4 +1,4 @@
-// Package mapped reads memory-mapped files, and survives it if a file is truncated
+// Package mappedfile reads memory-mapped files, and survives it if a file is truncated
 // meanwhile.
 package mappedfile
 

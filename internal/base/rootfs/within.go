@@ -1,4 +1,4 @@
-// Package within opens files for other people below allowed folders only.
+// Package rootfs opens files for other people below allowed folders only.
 // A path is resolved when it is opened, starting at the open folder (os.Root), so
 // no link leads out, whoever creates it and whenever.
 //

@@ -32,12 +32,14 @@ func (b *Basis) Check(file string, given func(setting string) bool) (measured bo
 		applies bool
 		why     string
 	}{
-		{"fpir", by != decide.ClosedSetBasis, "a closed calibration gives every photo a label; kindred calibrate with " +
-			"--folds or --data makes an open one, which recognises unknown photos"},
+		{"fpir", by != decide.ClosedSetBasis,
+			"a closed calibration gives every photo a label; kindred calibrate with " +
+				"--folds or --data makes an open one, which recognises unknown photos"},
 		{"estimate", by == decide.OpenSetBasis, "photos of the calibration are tried in galleries of other classes"},
 		{"strangers", by == decide.OpenSetBasis, "the probability of a label is among the classes of the gallery"},
-		{"by-class", by == decide.OpenSetBasis, "items that training saw lie closer to each other than new photos lie to " +
-			"them, so sets use the photos of the calibration"},
+		{"by-class", by == decide.OpenSetBasis,
+			"items that training saw lie closer to each other than new photos lie to " +
+				"them, so sets use the photos of the calibration"},
 	} {
 		if given(of.setting) && !of.applies {
 			return false, &option.InapplicableError{Setting: of.setting, To: file +
@@ -135,7 +137,8 @@ func (q *Decision) decide(d *decide.Decider, queries []Query, near [][]api.Neigh
 	said, err := d.Decide(photos)
 	q.Label, q.Probability, q.RunnerUp, q.RunnerUpProbability = said.Label, said.Probability, said.RunnerUp,
 		said.RunnerUpProbability
-	q.Unknown, q.Nearest, q.Within, q.NeededProbability, q.Set = said.Unknown, said.Nearest, said.Within, said.NeededProbability, said.Set
+	q.Unknown, q.Nearest, q.Within, q.NeededProbability, q.Set = said.Unknown, said.Nearest, said.Within,
+		said.NeededProbability, said.Set
 	q.score = said.Score
 	q.setAnswer()
 	return err

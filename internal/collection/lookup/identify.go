@@ -56,7 +56,8 @@ func (a *Identifier) Run(ctx context.Context, opt *IdentifyOptions) (*Decisions,
 	}
 	res := &Decisions{}
 	res.Head, res.Items, res.Calibration = in.AnswerHead(), known.Items, a.File
-	res.Classes, res.FPIR, res.Coverage, res.ByClass = known.Classes, a.Basis.FPIR, opt.Coverage, a.Decider.NumOwnSpread()
+	res.Classes, res.FPIR, res.Coverage, res.ByClass = known.Classes, a.Basis.FPIR, opt.Coverage,
+		a.Decider.NumOwnSpread()
 	if res.Queries, err = Decide(ctx, a.Gallery, a.Decider, a.Queries, opt.DecideOptions); err != nil {
 		return nil, err
 	}

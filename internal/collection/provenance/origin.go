@@ -1,4 +1,4 @@
-// Package origin says which network made embeddings, and refuses to compare those of different networks. It stores
+// Package provenance says which network made embeddings, and refuses to compare those of different networks. It stores
 // networks in the folders of indexes and finds them there.
 package provenance
 

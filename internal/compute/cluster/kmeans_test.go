@@ -200,7 +200,8 @@ func TestKMeansMiniBatchComesClose(t *testing.T) {
 
 func TestKMeansRejects(t *testing.T) {
 	x := matrix.New(3, 2)
-	for _, cfg := range []Config{{}, {K: -1}, {K: 4}, {K: 2, Restarts: -1}, {K: 2, Iterations: -1}, {K: 2, BatchSize: -1}} {
+	for _, cfg := range []Config{{}, {K: -1}, {K: 4}, {K: 2, Restarts: -1}, {K: 2, Iterations: -1},
+		{K: 2, BatchSize: -1}} {
 		if _, err := KMeans(context.Background(), x, cfg); err == nil {
 			t.Errorf("%+v: no error", cfg)
 		}

@@ -148,7 +148,8 @@ func (r *fieldRepulsion) transform(g []complex128, rows int, backward bool) {
 	}
 }
 
-// transformIndex returns the place of number k of a transform in its result: the one backward is the one forward in reverse.
+// transformIndex returns the place of number k of a transform in its result: the one backward is the one
+// forward in reverse.
 func (r *fieldRepulsion) transformIndex(k int, backward bool) int {
 	if backward && k > 0 {
 		return r.m - k

@@ -16,8 +16,8 @@ type neighbours struct {
 	dist  []float64
 }
 
-// findNeighbours finds the exact neighbours, with the lowest index for ties. Distances are computed from differences, so
-// that near duplicates lose no digits.
+// findNeighbours finds the exact neighbours, with the lowest index for ties. Distances are computed from
+// differences, so that near duplicates lose no digits.
 func findNeighbours(ctx context.Context, x *matrix.Dense, k int) (*neighbours, error) {
 	n := x.Rows
 	nb := &neighbours{k: k, index: make([]int32, n*k), dist: make([]float64, n*k)}

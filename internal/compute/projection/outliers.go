@@ -11,10 +11,11 @@ import (
 // farFactor is the multiple of the median distance from the middle beyond which a row is pulled in.
 const farFactor = 1000
 
-// pullInOutliers returns x with rows that are very far from all others moved to farFactor times the median distance from
-// the middle, along the line to the middle. It returns x itself if there are no such rows. No row has them among its
-// nearest before or after, and float32 keeps digits for the differences of the others. The middle is the median
-// of each coordinate over up to 1,001 rows. Rows at the middle do not count in the median distance.
+// pullInOutliers returns x with rows that are very far from all others moved to farFactor times the median
+// distance from the middle, along the line to the middle. It returns x itself if there are no such rows. No
+// row has them among its nearest before or after, and float32 keeps digits for the differences of the
+// others. The middle is the median of each coordinate over up to 1,001 rows. Rows at the middle do not count
+// in the median distance.
 func pullInOutliers(x *matrix.Dense) *matrix.Dense {
 	n, d := x.Rows, x.Cols
 	m := min(n, 1001)

@@ -107,7 +107,8 @@ func TestSampledOfFew(t *testing.T) {
 	if err != nil || slices.Max(one.X) != 0 || slices.Min(one.Y) != 0 {
 		t.Errorf("beside one row: %v", err)
 	}
-	if _, err := (SampledTSNE{Rows: -1}).Run(t.Context(), x); err == nil || !strings.Contains(err.Error(), "at least 1") {
+	if _, err := (SampledTSNE{Rows: -1}).Run(t.Context(), x); err == nil ||
+		!strings.Contains(err.Error(), "at least 1") {
 		t.Errorf("a sample of -1 rows: %v", err)
 	}
 	x.Row(59)[2] = float32(math.NaN())

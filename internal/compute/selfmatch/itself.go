@@ -1,4 +1,4 @@
-// Package itself has the rule that tells which items of a gallery are the query itself, for all commands and the
+// Package selfmatch has the rule that tells which items of a gallery are the query itself, for all commands and the
 // server: by their content (digest, file, bytes of the file) where that is known of both, otherwise by an embedding
 // that is equal in every bit. Pair is the same for two tables. Names alone and places in a list decide nothing.
 package selfmatch

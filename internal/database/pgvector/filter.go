@@ -66,7 +66,8 @@ func (w *sqlBuilder) comparison(t *store.Condition) string {
 	}
 	kind := store.KindOf(t.Values[0])
 	if kind != store.Text && t.MatchesTexts() {
-		return "(" + w.typedComparison(t, value, kind) + " OR " + w.typedComparison(t.ForTexts(), value, store.Text) + ")"
+		return "(" + w.typedComparison(t, value, kind) + " OR " +
+			w.typedComparison(t.ForTexts(), value, store.Text) + ")"
 	}
 	return w.typedComparison(t, value, kind)
 }

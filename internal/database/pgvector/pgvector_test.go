@@ -58,7 +58,8 @@ func TestStore(t *testing.T) {
 func checkFloat16Loss(t *testing.T, url string) {
 	t.Helper()
 	ctx := t.Context()
-	s, err := Create(ctx, url, "half", store.Config{Dim: 3, Float16: true, HNSW: true, MaxNeighbours: 8, BuildCandidates: 40})
+	s, err := Create(ctx, url, "half", store.Config{Dim: 3, Float16: true, HNSW: true, MaxNeighbours: 8,
+		BuildCandidates: 40})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,9 +36,10 @@ func open(t *testing.T, distance, kind string) (*fakeServer, *Store) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	if came := f.newRequests(); !strings.HasSuffix(came, "SELECT dim, distance, (SELECT split_part(format_type(atttypid, "+
-		`atttypmod), '(', 1) FROM pg_attribute WHERE attrelid = to_regclass('"kindred_photos"') AND attname = `+
-		"'embedding') FROM kindred_stores WHERE name = 'photos'") {
+	if came := f.newRequests(); !strings.HasSuffix(came,
+		"SELECT dim, distance, (SELECT split_part(format_type(atttypid, "+
+			`atttypmod), '(', 1) FROM pg_attribute WHERE attrelid = to_regclass('"kindred_photos"') AND attname = `+
+			"'embedding') FROM kindred_stores WHERE name = 'photos'") {
 		t.Error(came)
 	}
 	f.setAnswers()
@@ -210,8 +211,9 @@ func TestPut(t *testing.T) {
 	}
 	// Somebody else writes the same id between the look and the COPY.
 	s.usesCopy = true
-	f.setAnswers(look, answer{contains: "COPY", failed: pgproto3.ErrorResponse{Code: "23505", TableName: "kindred_photos",
-		Detail: "Key (id)=(b) already exists."}})
+	f.setAnswers(look, answer{contains: "COPY", failed: pgproto3.ErrorResponse{Code: "23505",
+		TableName: "kindred_photos",
+		Detail:    "Key (id)=(b) already exists."}})
 	if err := s.Put(ctx, items, store.Replace); err != nil || !strings.Contains(f.newRequests(), "ON CONFLICT") {
 		t.Error(err)
 	}

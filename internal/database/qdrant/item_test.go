@@ -17,7 +17,8 @@ func TestItemsOfPoints(t *testing.T) {
 		{`null`, nil, false}, {`{"n":1.5,"s":"é"}`, map[string]any{"n": 1.5, "s": "é"}, false},
 		{`{"s":"\ud800"}`, nil, true}, {`{"\udfff":1}`, nil, true}, {`{`, nil, true}, {``, nil, true},
 	} {
-		it, err := parseItem(map[string]*qdrant.Value{idKey: qdrant.NewValueString("x"), pathKey: qdrant.NewValueString("p"),
+		it, err := parseItem(map[string]*qdrant.Value{idKey: qdrant.NewValueString("x"),
+			pathKey:    qdrant.NewValueString("p"),
 			columnsKey: qdrant.NewValueString(c.columns)}, nil)
 		if (err != nil) != c.wrong {
 			t.Errorf("%s: %+v, %v", c.columns, it, err)

@@ -93,7 +93,8 @@ func TestLevels(t *testing.T) {
 		if !strings.Contains(options, "replication") && s.replication != 1 {
 			t.Errorf("%d machines keep an item, unless it is said", s.replication)
 		}
-		if s.quorum() != want.write || s.readConsistency().String() != want.read.String() || len(s.clients) != 2 || s.ef != 1 {
+		if s.quorum() != want.write || s.readConsistency().String() != want.read.String() || len(s.clients) != 2 ||
+			s.ef != 1 {
 			t.Errorf("%s: %d have to agree, reading %v", options, s.quorum(), s.readConsistency())
 		}
 		s.Close()
@@ -290,7 +291,8 @@ func TestFailover(t *testing.T) {
 func TestHalf(t *testing.T) {
 	_, address := fakeqdrant.New(t)
 	for _, half := range []bool{false, true} {
-		s, err := Create(t.Context(), "qdrant://"+address, fmt.Sprint("half_", half), store.Config{Dim: 2, Float16: half})
+		s, err := Create(t.Context(), "qdrant://"+address, fmt.Sprint("half_", half),
+			store.Config{Dim: 2, Float16: half})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -85,7 +85,8 @@ func TestSchema(t *testing.T) {
 		{"?replication=2&consistency=all&ef=7", store.Config{Dim: 2, HNSW: true, MaxNeighbours: 8, BuildCandidates: 40},
 			`"vectorIndexType":"hnsw","vectorIndexConfig":{"distance":"l2-squared","ef":7,"efConstruction":40,` +
 				`"maxConnections":8},"replicationConfig":{"factor":2}`, "ALL"},
-		{"?consistency=one&replication=1", store.Config{Dim: 2, Distance: "cosine", HNSW: true, MaxNeighbours: 9, BuildCandidates: 41},
+		{"?consistency=one&replication=1", store.Config{Dim: 2, Distance: "cosine", HNSW: true, MaxNeighbours: 9,
+			BuildCandidates: 41},
 			`"vectorIndexConfig":{"distance":"cosine","ef":-1,"efConstruction":41,"maxConnections":9}`, "ONE"},
 	} {
 		name := "a" + strings.ToLower(c.level)

@@ -196,7 +196,8 @@ func (s *Store) create(ctx context.Context, cfg *store.Config) error {
 			newProperty(versionProp, "text", "when the store was written to", false)}}
 	if cfg.HNSW {
 		c.IndexType = "hnsw"
-		c.Index["maxConnections"], c.Index["efConstruction"], c.Index["ef"] = cfg.MaxNeighbours, cfg.BuildCandidates, s.ef
+		c.Index["maxConnections"], c.Index["efConstruction"], c.Index["ef"] = cfg.MaxNeighbours,
+			cfg.BuildCandidates, s.ef
 	}
 	if err := s.call(ctx, http.MethodPost, "/v1/schema", c, nil); err != nil {
 		return fmt.Errorf("making the store %s: %w", s.name, err)
@@ -215,7 +216,8 @@ func (s *Store) refresh(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := strictjson.UnmarshalLoose([]byte(c.Description), &s.description); err != nil || s.description.Kindred != layout {
+	if err := strictjson.UnmarshalLoose([]byte(c.Description), &s.description); err != nil ||
+		s.description.Kindred != layout {
 		return fmt.Errorf("the class %s was made by another program, or by another version of kindred", s.class)
 	}
 	s.props, s.columns, s.consistency = make(map[string]bool), nil, ""
@@ -468,7 +470,8 @@ func (s *Store) checkAbsent(ctx context.Context, items []store.Item) error {
 		for i, it := range part {
 			keys[i] = orderKey(it.ID)
 		}
-		found, err := s.find(ctx, "where:"+newClause(orderProp, "ContainsAny", quoteTexts(keys)).String()+",limit:1", false)
+		found, err := s.find(ctx, "where:"+newClause(orderProp, "ContainsAny",
+			quoteTexts(keys)).String()+",limit:1", false)
 		if err != nil {
 			return err
 		}

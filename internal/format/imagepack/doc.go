@@ -1,4 +1,4 @@
-// Package packed stores decoded images in one file, so that a training run pays
+// Package imagepack stores decoded images in one file, so that a training run pays
 // for decoding once.
 //
 // All numbers are little-endian. The file is written front to back and takes its

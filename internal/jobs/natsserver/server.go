@@ -1,4 +1,4 @@
-// Package embedded runs the NATS server of a queue in this process, for those who
+// Package natsserver runs the NATS server of a queue in this process, for those who
 // have no cluster: the queue is a folder, and who works on it on this machine finds
 // the server through a file there.
 //

@@ -47,8 +47,9 @@ func parseConfig(text []byte) (towerShape, error) {
 	if err != nil {
 		return towerShape{}, err
 	}
-	return towerShape{published: said, siglip: said.SigLIP, act: said.Act, eps: said.Eps, length: min(said.Length, maxLength),
-		end: int32(said.End), pad: int32(said.Pad), vocab: int32(said.Vocab)}, nil
+	return towerShape{published: said, siglip: said.SigLIP, act: said.Act, eps: said.Eps,
+		length: min(said.Length, maxLength),
+		end:    int32(said.End), pad: int32(said.Pad), vocab: int32(said.Vocab)}, nil
 }
 
 // choosePadID finds the id that texts are padded with. The tokenizer's comes before that of the configuration, which is

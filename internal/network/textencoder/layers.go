@@ -79,7 +79,8 @@ func openCLIPNames(prefix string) tensorNames {
 
 // findTensorNames returns the names that a file has.
 func findTensorNames(f *safetensors.File) (tensorNames, error) {
-	for _, n := range []tensorNames{huggingFaceNames("text_projection"), huggingFaceNames("text_model.head"), openCLIPNames(""), openCLIPNames("text.")} {
+	for _, n := range []tensorNames{huggingFaceNames("text_projection"), huggingFaceNames("text_model.head"),
+		openCLIPNames(""), openCLIPNames("text.")} {
 		head := n.head
 		if !n.transposed {
 			head += ".weight"

@@ -14,7 +14,8 @@ const (
 	siglipTextLength = 64
 )
 
-// onnxEncoder is the encoder of an ONNX model, which takes one text at a time and finds the place of its embedding itself.
+// onnxEncoder is the encoder of an ONNX model, which takes one text at a time and finds the place of its
+// embedding itself.
 type onnxEncoder struct{ model *onnxnet.Tokens }
 
 func (g onnxEncoder) encode(ids [][]int32, _ []int) (*matrix.Dense, error) {

@@ -88,8 +88,8 @@ func (t *Tower) Dim() int { return t.shape.dim }
 // Dir returns the folder of the tower.
 func (t *Tower) Dir() string { return t.dir }
 
-// CheckImageTower returns an error if the file of the tower holds the image tower that it was trained with too, and net has other
-// weights. Only a few weights are compared.
+// CheckImageTower returns an error if the file of the tower holds the image tower that it was trained with
+// too, and net has other weights. Only a few weights are compared.
 func (t *Tower) CheckImageTower(net *nn.Net) error {
 	for name, want := range t.image {
 		p := net.Param(name)
@@ -105,7 +105,8 @@ func (t *Tower) CheckImageTower(net *nn.Net) error {
 	return nil
 }
 
-// Checksum returns the SHA-256 of the tower's files: configuration, weights, tokenizer. Different sums are different towers.
+// Checksum returns the SHA-256 of the tower's files: configuration, weights, tokenizer. Different sums are
+// different towers.
 func Checksum(dir string) (string, error) {
 	config, weights, err := findFiles(dir)
 	if err != nil {

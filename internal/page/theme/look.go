@@ -1,4 +1,4 @@
-// Package look holds what all pages share: the colours of the light and the dark scheme, the type, and the
+// Package theme holds what all pages share: the colours of the light and the dark scheme, the type, and the
 // security policy of pages that are files.
 package theme
 

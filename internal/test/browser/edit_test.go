@@ -162,9 +162,10 @@ func missingState(t *testing.T, items []store.Item) *serve.FolderSync {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := serve.NewFolderSync("/home/owner/photos", "/home/owner/photos", func(p *serve.PendingRemovals, remove bool) error {
-		return removals.Decide((*mirror.Pending)(p), remove)
-	})
+	f := serve.NewFolderSync("/home/owner/photos", "/home/owner/photos",
+		func(p *serve.PendingRemovals, remove bool) error {
+			return removals.Decide((*mirror.Pending)(p), remove)
+		})
 	f.ReportCompared(serve.SyncResult{Pending: p, LeftOut: []data.LeftOut{
 		{Reason: "no decoder", Count: 7, First: []string{"a.heic", "b.heic"}}, {Reason: "no image", Count: 1,
 			First: []string{"c.jpg"}}}})

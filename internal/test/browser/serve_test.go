@@ -84,7 +84,8 @@ func startServer(t *testing.T) (address string, photo string) {
 	}
 	s, err := serve.New(serve.Options{Page: page.Handler(), Limits: serve.Limits{Rate: -1},
 		Collections: []serve.Collection{
-			{Name: "colours", Store: colours, Embedder: meanColour{}, TextEmbedder: classText{}, Folders: []string{dir}},
+			{Name: "colours", Store: colours, Embedder: meanColour{}, TextEmbedder: classText{},
+				Folders: []string{dir}},
 			{Name: "points", Store: points, Embedder: meanColour{}, Folders: []string{dir}},
 			{Name: "database", Store: struct{ store.Store }{points}, Folders: []string{dir}},
 			{Name: "nothing", Store: &storetest.Memory{Dim: 3}, Folders: []string{dir}},

@@ -1,4 +1,4 @@
-// Package bounded gives readers of binary formats hostile files that are valid in structure. A
+// Package hostile gives readers of binary formats hostile files that are valid in structure. A
 // format describes a valid file as a tree of parts: tags, segments, chunks, boxes. Mutations
 // change the numbers in the parts, repeat, nest, move and drop parts, and make their lengths
 // wrong. A reader must return, without a panic; it must allocate no more bytes than it said it

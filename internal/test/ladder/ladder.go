@@ -69,7 +69,7 @@ func Floors() []Floor {
 		{"kernels", "inner loops in assembly and in plain Go",
 			"internal/kernel", kernels()},
 		{"formats", "file formats, read within limits",
-			"internal/format", formats()},
+			"internal/format nn/safetensors", formats()},
 		{"library", "packages for other programs; they share internal/compute and internal/jobs",
 			". serve/api", library()},
 		{"pages", "reports, the page of a server, and the collections of photos behind them",
@@ -156,15 +156,15 @@ func formats() []Package {
 			"internal/base/fileinfo internal/base/enum github.com/goccy/go-yaml"},
 		{"internal/format/tokenizer", "tokenizer.json of Hugging Face: texts into the ids of their tokens",
 			"internal/base/fileinfo internal/format/strictjson github.com/rivo/uniseg golang.org/x/text"},
-		{"internal/format/safetensors", "the safetensors format",
+		{"nn/safetensors", "the safetensors format",
 			"internal/base/budget internal/base/float16 internal/base/fileinfo internal/format/strictjson"},
 		{"internal/format/zipfile", "zip archives whose list of files fits in the limit on memory",
 			"internal/base/budget"},
 		{"internal/format/torchfile", "weights from PyTorch .pth files",
-			"internal/base/budget internal/base/fileinfo internal/format/zipfile " +
-				"internal/format/safetensors github.com/nlpodyssey/gopickle"},
+			"internal/base/budget internal/base/fileinfo internal/format/zipfile nn/safetensors " +
+				"github.com/nlpodyssey/gopickle"},
 		{"internal/format/onnx", "the ONNX format: graphs of operators and their weights",
-			"internal/base/budget internal/base/escape internal/base/fileinfo internal/format/safetensors " +
+			"internal/base/budget internal/base/escape internal/base/fileinfo nn/safetensors " +
 				"google.golang.org/protobuf"},
 		{"internal/format/jpeg", "a fast JPEG decoder that reuses memory",
 			"internal/base/budget internal/kernel/pix"},
@@ -185,7 +185,7 @@ func formats() []Package {
 		{"internal/format/matfile", "MATLAB 5 files, a format of annotations", "internal/base/budget"},
 		{"internal/format/columns", "the column names of tables of embeddings", "internal/format/plaintext"},
 		{"internal/format/rows", "rows of numbers in a file, each under the digest of its input",
-			"internal/base/atomic internal/format/safetensors"},
+			"internal/base/atomic nn/safetensors"},
 		{"internal/format/imagepack", "decoded images in one memory-mapped file",
 			"internal/base/budget internal/base/fileinfo internal/base/atomic internal/base/mappedfile " +
 				"github.com/edsrzf/mmap-go"},
@@ -231,31 +231,25 @@ func learning() []Package {
 		{"internal/compute/pair", "pairs of a batch, tuples, and pair weights turned into dL/dE",
 			"internal/base/par internal/kernel/scan internal/kernel/simd internal/kernel/bf16 " +
 				"internal/base/enum matrix"},
-		{"mine", "mining policies: pairs of a batch in, tuples out",
-			"internal/base/option internal/base/par internal/kernel/scan internal/kernel/simd " +
-				"internal/base/enum matrix internal/compute/pair"},
 		{"loss", "losses: pairs and tuples in, value and pair weights out",
 			"internal/base/option internal/base/par internal/kernel/scan internal/kernel/simd " +
 				"internal/base/enum matrix internal/compute/pair"},
-		{"objective", "a loss with its miner: embeddings in, value and gradient out",
+		{"objective", "mining policies, and a loss with its mining: embeddings in, value and gradient out",
 			"internal/base/budget internal/base/option internal/base/enum internal/base/par matrix " +
-				"internal/compute/pair mine loss"},
+				"internal/compute/pair loss internal/kernel/scan internal/kernel/simd"},
 		{"nn", "descriptions of networks, and the CPU engine that runs and trains them",
 			"internal/base/budget internal/base/fileinfo internal/base/enum internal/base/par " +
 				"internal/kernel/simd internal/kernel/bf16 internal/kernel/qgemm internal/network/conv " +
 				"internal/network/attention internal/network/qconv internal/network/graphrun " +
-				"internal/base/atomic matrix internal/format/safetensors internal/format/onnx " +
-				"internal/format/strictjson"},
+				"internal/base/atomic matrix nn/safetensors internal/format/onnx internal/format/strictjson"},
 		{"nn/zoo", "networks known by name, and how published weights map onto them",
-			"internal/base/enum internal/format/safetensors internal/format/torchfile nn"},
+			"internal/base/enum nn/safetensors internal/format/torchfile nn"},
 		{"internal/network/published",
 			"what the publishers of a network say beside its weights: heads, activation, preparation",
 			"internal/base/escape internal/base/fileinfo internal/format/strictjson nn nn/zoo"},
 		{"internal/network/onnxnet", "ONNX models into networks, and networks into ONNX models",
 			"internal/base/budget internal/base/escape internal/base/fileinfo internal/format/onnx " +
-				"internal/format/safetensors nn nn/zoo internal/network/published internal/network/graphrun"},
-		{"nn/optim", "Adam, AdamW, SGD; schedules, clipping, rates by group",
-			"internal/base/par internal/base/enum internal/kernel/simd nn internal/format/safetensors"},
+				"nn/safetensors nn nn/zoo internal/network/published internal/network/graphrun"},
 	}
 }
 
@@ -265,14 +259,14 @@ func samples() []Package {
 		{"embedding", "reads and writes files of embeddings and labels",
 			"internal/base/budget internal/base/classname internal/base/float16 internal/format/columns " +
 				"internal/base/fileinfo internal/base/atomic internal/format/plaintext " +
-				"internal/format/strictjson internal/format/zipfile matrix internal/format/safetensors"},
+				"internal/format/strictjson internal/format/zipfile matrix nn/safetensors"},
 		{"internal/parquet", "Parquet for package embedding, apart so that only its users link the library",
 			"internal/base/budget internal/base/float16 internal/format/columns matrix embedding " +
 				"github.com/parquet-go/parquet-go github.com/andybalholm/brotli github.com/klauspost/compress " +
 				"internal/format/strictjson"},
 		{"internal/network/textencoder", "texts into embeddings: the text towers of CLIP and SigLIP",
 			"internal/base/budget internal/base/fileinfo internal/format/strictjson " +
-				"internal/format/tokenizer internal/format/torchfile internal/format/safetensors matrix nn " +
+				"internal/format/tokenizer internal/format/torchfile nn/safetensors matrix nn " +
 				"internal/network/published internal/network/onnxnet"},
 		{"data/imaging", "decodes, resizes, augments and normalises one image",
 			"internal/base/budget internal/base/enum internal/format/avif internal/format/colourspace " +
@@ -291,37 +285,33 @@ func samples() []Package {
 // measuring has the packages that score embeddings.
 func measuring() []Package {
 	return []Package{
-		{"eval/rank", "the exact ranks of every query's positives in a gallery",
-			"internal/base/budget internal/base/fileinfo internal/base/enum internal/base/par matrix " +
-				"internal/compute/exact internal/compute/selfmatch"},
-		{"internal/compute/rerank", "candidates of a search re-ranked, made diverse, grouped by near copies",
-			"internal/base/budget internal/base/par matrix eval/rank"},
 		{"internal/compute/cluster", "k-means, and scores of a clustering against labels",
 			"internal/base/enum internal/base/par internal/kernel/dot16 matrix internal/compute/exact"},
 		{"internal/compute/ward", "agglomerative clustering by Ward's criterion", "matrix"},
 		{"internal/compute/groups", "groups of similar classes, by Ward's tree and silhouettes",
 			"internal/base/par internal/compute/ward matrix"},
-		{"eval", "retrieval, clustering, verification and open-set metrics by name",
-			"internal/base/escape internal/base/budget internal/base/par internal/compute/exact " +
-				"internal/compute/groups internal/format/plaintext matrix eval/rank internal/compute/cluster " +
-				"gonum.org/v1/gonum"},
 		{"discover", "sub-classes inside the classes of an embedding",
-			"internal/base/enum internal/base/par internal/compute/ward matrix eval/rank " +
-				"gonum.org/v1/gonum"},
-		{"eval/diagnose", "whether classes have collapsed",
-			"internal/base/escape internal/base/option internal/base/enum internal/base/par " +
-				"internal/kernel/dot16 matrix eval eval/rank internal/compute/cluster discover " +
-				"gonum.org/v1/gonum"},
+			"internal/base/enum internal/base/par internal/compute/ward matrix gonum.org/v1/gonum " +
+				"internal/compute/exact"},
+		{"eval",
+			"exact ranks; retrieval, clustering, verification and open-set metrics by name; diagnosis of collapse",
+			"internal/base/escape internal/base/budget internal/base/par internal/compute/exact " +
+				"internal/compute/groups internal/format/plaintext matrix internal/compute/cluster " +
+				"gonum.org/v1/gonum internal/base/fileinfo internal/base/enum internal/compute/selfmatch " +
+				"internal/base/option internal/kernel/dot16 discover"},
+		{"internal/compute/rerank", "candidates of a search re-ranked, made diverse, grouped by near copies",
+			"internal/base/budget internal/base/par matrix eval"},
 		{"internal/compute/detection", "mislabels to look for, and how well scores find them", "matrix"},
 		{"clean", "wrong labels, copies, outliers and overlapping classes",
-			"internal/base/par internal/compute/detection matrix eval/rank gonum.org/v1/gonum " +
-				"golang.org/x/image"},
+			"internal/base/par internal/compute/exact internal/compute/detection matrix eval " +
+				"gonum.org/v1/gonum golang.org/x/image"},
 		{"decide", "decisions with a stated error: same or not, which class, unknown",
-			"internal/base/atomic internal/base/budget internal/base/fileinfo internal/format/strictjson " +
-				"internal/base/par internal/compute/groups matrix embedding eval/rank gonum.org/v1/gonum"},
+			"internal/base/atomic internal/compute/exact internal/base/budget internal/base/fileinfo " +
+				"internal/format/strictjson internal/base/par internal/compute/groups matrix embedding eval " +
+				"gonum.org/v1/gonum"},
 		{"internal/compute/projection", "two-dimensional maps of embeddings: PCA, t-SNE",
-			"internal/base/enum internal/base/par internal/kernel/fft internal/kernel/simd matrix " +
-				"eval/rank gonum.org/v1/gonum"},
+			"internal/base/enum internal/base/par internal/kernel/fft internal/kernel/simd matrix eval " +
+				"gonum.org/v1/gonum"},
 	}
 }
 
@@ -338,7 +328,7 @@ func searching() []Package {
 		{"index", "an index in a folder: durable changes, filters, exact search and inverted lists",
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/lock " +
 				"internal/base/mappedfile internal/compute/exact internal/compute/exact/nearest " +
-				"internal/base/fileinfo internal/base/enum internal/kernel/dot16 matrix embedding eval/rank " +
+				"internal/base/fileinfo internal/base/enum internal/kernel/dot16 matrix embedding eval " +
 				"internal/compute/cluster store internal/format/strictjson"},
 		{"internal/database/driver", "shared by drivers: ids as UUIDs, column names, addresses of clusters",
 			"store github.com/google/uuid"},
@@ -355,22 +345,24 @@ func searching() []Package {
 // running has the packages for training, and for work that machines share.
 func running() []Package {
 	return []Package{
-		{"train", "the training loop and its checkpoints, without files or configuration",
+		{"train", "the training loop, its optimizers and checkpoints, without files or configuration",
 			"internal/base/budget internal/base/critical internal/base/par matrix loss objective nn " +
-				"nn/optim internal/format/safetensors data gonum.org/v1/gonum internal/format/strictjson"},
+				"nn/safetensors data gonum.org/v1/gonum internal/format/strictjson internal/base/enum " +
+				"internal/kernel/simd"},
 		{"run/internal/keys", "reads, checks, writes and explains a configuration from a table of its keys",
 			"internal/format/yamltext internal/base/enum objective github.com/goccy/go-yaml"},
 		{"run", "configurations, run folders, trained models",
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/enum " +
 				"internal/base/fileinfo internal/base/rootfs internal/base/atomic internal/base/home " +
 				"internal/base/batch internal/base/lock internal/compute/pair internal/kernel/simd " +
-				"internal/format/rows internal/format/tfevents mine loss objective matrix nn nn/zoo nn/optim " +
-				"internal/network/published internal/network/onnxnet data data/imaging eval eval/rank " +
-				"internal/compute/cluster discover eval/diagnose embedding train internal/format/safetensors " +
-				"github.com/goccy/go-yaml gonum.org/v1/gonum internal/format/plaintext run/internal/keys"},
+				"internal/format/rows internal/format/tfevents objective loss matrix nn nn/zoo train " +
+				"internal/network/published internal/network/onnxnet data data/imaging eval " +
+				"internal/compute/cluster discover embedding nn/safetensors github.com/goccy/go-yaml " +
+				"gonum.org/v1/gonum internal/format/plaintext run/internal/keys"},
 		{"internal/jobs", "jobs that anyone may repeat: done in this process, and their results remembered",
 			"internal/base/atomic internal/base/fileinfo internal/format/strictjson"},
-		{"run/sweep", "settings chosen on validation classes, and arms compared: plans, trials, early stopping",
+		{"internal/sweep",
+			"settings chosen on validation classes, and arms compared: plans, trials, early stopping",
 			"internal/compute/holm internal/compute/ttest internal/base/atomic internal/base/lock " +
 				"internal/base/option internal/base/fileinfo internal/base/enum internal/format/yamltext " +
 				"internal/jobs objective data embedding train run github.com/goccy/go-yaml " +
@@ -407,7 +399,7 @@ func pages() []Package {
 		{"internal/collection/lookup", "looks up photos, words, items and vectors: nearest, the same, who",
 			"internal/base/escape internal/base/option internal/base/fileinfo internal/base/enum " +
 				"internal/compute/selfmatch internal/compute/rerank matrix nn data data/imaging embedding " +
-				"eval/rank decide store serve/api index run internal/network/textencoder " +
+				"eval decide store serve/api index run internal/network/textencoder " +
 				"internal/collection/mirror internal/collection/provenance internal/collection/calibrations " +
 				"golang.org/x/sync"},
 		{"internal/page/webmap", "the map of items on pages: a script and a style sheet", ""},
@@ -427,23 +419,23 @@ func pages() []Package {
 			"the results of clean as tables and as a review page; folds trained for it",
 			"internal/base/enum internal/app/quality matrix data run clean internal/page/review"},
 		{"internal/page/report/retrieval", "pages of queries with their neighbours",
-			"matrix embedding data eval/rank decide internal/base/enum serve/api " +
-				"internal/collection/lookup internal/page/report internal/page/report/photo"},
+			"matrix embedding data eval decide internal/base/enum serve/api internal/collection/lookup " +
+				"internal/page/report internal/page/report/photo"},
 		{"internal/page/report/maps", "embeddings placed in the plane, for pages",
 			"matrix embedding internal/compute/projection internal/page/report"},
 		{"internal/page/report/runs", "run folders compared on a page",
 			"internal/base/option data embedding internal/compute/projection train run " +
 				"internal/page/report internal/page/report/maps internal/page/report/photo " +
 				"internal/page/report/retrieval"},
-		{"internal/page/report/sweepreport", "a sweep as a page", "run/sweep internal/page/report"},
+		{"internal/page/report/sweepreport", "a sweep as a page", "internal/sweep internal/page/report"},
 		{"internal/page/report/comparereport", "arms compared: tables, LaTeX, CSV, a figure and a page",
-			"internal/base/atomic internal/base/enum run/sweep internal/page/report " +
+			"internal/base/atomic internal/base/enum internal/sweep internal/page/report " +
 				"internal/page/report/runs"},
 		{"internal/page/report/verifyreport",
 			"verification as a page: DET, ROC, distances of genuine and impostor pairs",
 			"eval internal/page/report"},
 		{"internal/page/report/diagnosisreport", "a diagnosis as a part of the report",
-			"internal/base/option eval/diagnose internal/page/report"},
+			"internal/base/option eval internal/page/report"},
 		{"internal/page", "the page of `kindred serve`",
 			"internal/page/theme internal/page/webmap internal/page/review"},
 	}
@@ -468,7 +460,7 @@ func services() []Package {
 		{"serve", "the HTTP server: search, changes, access, limits, metrics",
 			"internal/base/batch internal/base/atomic internal/base/budget internal/base/classname " +
 				"internal/base/escape internal/base/option internal/base/fileinfo internal/page/review " +
-				"internal/format/strictjson matrix embedding data data/imaging eval/rank eval/diagnose " +
+				"internal/format/strictjson matrix embedding data data/imaging eval " +
 				"internal/compute/projection decide internal/compute/selfmatch internal/collection/lookup " +
 				"internal/collection/mirror run store serve/api internal/network/textencoder " +
 				"github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
@@ -492,16 +484,16 @@ func experiments() []Package {
 				"internal/app/experiments/theory/field"},
 		{"internal/app/experiments/simulation",
 			"tries the promises of decide, discover and clean on random classes: `make promises`",
-			"clean decide discover embedding eval eval/rank matrix gonum.org/v1/gonum"},
+			"clean decide discover embedding eval matrix gonum.org/v1/gonum"},
 		{"internal/app/experiments/reranking",
 			"measures re-ranking on files of embeddings, beside the first search",
 			"internal/base/par internal/compute/holm internal/compute/rerank embedding internal/parquet " +
-				"eval/rank matrix"},
+				"eval matrix"},
 		{"internal/app/experiments/paper",
 			"the papers' experiments: definitions, statements, runners, documents",
 			"internal/base/home internal/base/par internal/base/enum internal/base/atomic " +
 				"internal/base/lock internal/base/rootfs internal/format/yamltext internal/jobs embedding " +
-				"matrix train run run/sweep eval eval/rank internal/compute/cluster eval/diagnose " +
+				"matrix train run internal/sweep eval internal/compute/cluster " +
 				"internal/app/experiments/theory/noise internal/app/experiments/theory/isometry " +
 				"internal/app/experiments/theory/field data data/imaging nn objective internal/page/report " +
 				"internal/page/report/maps internal/page/report/photo internal/page/report/retrieval " +
@@ -525,7 +517,7 @@ func programs() []Package {
 				"embedding internal/parquet objective run github.com/spf13/cobra github.com/spf13/pflag"},
 		{"internal/app/cli/contents",
 			"the layers of a network, the nodes of an ONNX file, the tensors of a weights file",
-			"internal/format/safetensors internal/format/onnx nn"},
+			"nn/safetensors internal/format/onnx nn"},
 		{"internal/app/cli/results", "the output files of a command, written together",
 			"internal/base/atomic internal/base/fileinfo internal/format/strictjson"},
 		{"internal/app/cli/customloss",
@@ -533,28 +525,27 @@ func programs() []Package {
 			"internal/base/atomic internal/base/fileinfo internal/format/strictjson loss matrix objective"},
 		{"internal/app/cli/explain", "`kindred loss`: a loss on one batch", "embedding matrix objective"},
 		{"internal/app/cli/calibrate", "learns a calibration from a run, an index or embeddings",
-			"internal/base/escape internal/base/enum matrix nn/optim data embedding eval/rank clean " +
-				"decide store index run internal/app/cli internal/collection/provenance"},
+			"internal/base/escape internal/base/enum matrix train data embedding eval clean decide store " +
+				"index run internal/app/cli internal/collection/provenance"},
 		{"internal/app/cli/shards",
 			"the jobs of workers: shards of embed, index and eval, runs of experiments and sweeps",
 			"internal/base/atomic internal/base/budget internal/base/lock internal/base/fileinfo " +
-				"internal/base/rootfs internal/app/experiments/paper data embedding eval/rank internal/jobs " +
-				"matrix run run/sweep train internal/format/strictjson"},
+				"internal/base/rootfs internal/app/experiments/paper data embedding eval internal/jobs matrix " +
+				"run internal/sweep train internal/format/strictjson"},
 		{"internal/app/cli/items",
 			"adds photos and embeddings to an index or a store, and prints search results",
-			"internal/base/budget matrix embedding internal/parquet data data/imaging eval/rank decide " +
-				"store index run internal/collection/mirror internal/collection/lookup " +
+			"internal/base/budget matrix embedding internal/parquet data data/imaging eval decide store " +
+				"index run internal/collection/mirror internal/collection/lookup " +
 				"internal/page/report/retrieval internal/collection/provenance internal/app/cli/shards"},
 		{"internal/app/cli/reembed", "gives an index the vectors of another network, in one change",
-			"internal/base/lock internal/base/par data embedding eval/rank store index run " +
+			"internal/base/lock internal/base/par data embedding eval store index run " +
 				"internal/collection/mirror internal/collection/provenance internal/app/cli/shards"},
 		{"internal/app/cli/itemsource", "the items that discover and clean examine",
-			"internal/base/escape matrix embedding data eval/rank run store index serve/api " +
+			"internal/base/escape matrix embedding data eval run store index serve/api " +
 				"internal/collection/mirror internal/page/review internal/page/report/photo " +
 				"internal/app/cli/items"},
 		{"internal/app/cli/card", "the model card and the metadata of an exported network",
-			"internal/format/safetensors decide internal/app/cli/contents internal/network/onnxnet run " +
-				"train"},
+			"nn/safetensors decide internal/app/cli/contents internal/network/onnxnet run train"},
 		{"internal/app/cli/validations", "prints what calibrations promised and what was measured",
 			"internal/base/escape internal/base/enum decide"},
 		{"internal/app/cli/plan", "`kindred plan`: the size of a large collection on each engine", ""},
@@ -573,8 +564,7 @@ func repository() []Package {
 			"github.com/qdrant/go-client google.golang.org/grpc"},
 		{"internal/test/queuetest", "three NATS servers on this machine",
 			"github.com/nats-io/nats-server/v2"},
-		{"internal/test/netcases", "small networks with every kind of layer",
-			"nn internal/format/safetensors"},
+		{"internal/test/netcases", "small networks with every kind of layer", "nn nn/safetensors"},
 		{"internal/test/rowtest", "rows that comparisons must get right", "matrix"},
 		{"internal/test/ranktest", "goroutines as the ranks of one training", ""},
 		{"internal/test/ctxtest", "a context that is cancelled at its n-th check", ""},
@@ -605,6 +595,6 @@ func repository() []Package {
 			"internal/base/atomic github.com/yuin/goldmark"},
 		{"docs/gen", "generates the pages of losses, policies, timings and packages",
 			"data/imaging internal/base/atomic internal/test/ladder internal/app/remote/weights " +
-				"internal/app/bench mine objective"},
+				"internal/app/bench objective"},
 	}
 }

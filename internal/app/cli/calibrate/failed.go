@@ -53,7 +53,8 @@ func (s *Photos) LeaveOutFailed(ctx context.Context) error {
 	}
 	fmt.Fprintf(s.opt.Remarks, "left out %s, in groups of %d or more of %d classes or more that are nearly the same "+
 		"(at most a quarter of the usual distance within a class apart): %s%s; --keep-failed keeps them\n",
-		enum.Count(len(rows), "failed photo"), clean.MinFailedPhotos, clean.MinFailedClasses, strings.Join(some, ", "), more)
+		enum.Count(len(rows), "failed photo"), clean.MinFailedPhotos, clean.MinFailedClasses,
+		strings.Join(some, ", "), more)
 	return nil
 }
 

@@ -71,7 +71,8 @@ func (d *Split) Folds(m *run.Model, dir string, n int, seed uint64) (*Folds, err
 	case errors.Is(err, fs.ErrNotExist): // an imported network, or a copy without the checkpoint
 	case err != nil:
 		return nil, err
-	case ended == 0 || m.Config.Train.Schedule != string(train.CosineRate): // the cosine depends on the number of epochs
+	// the cosine depends on the number of epochs
+	case ended == 0 || m.Config.Train.Schedule != string(train.CosineRate):
 		f.Epochs = ended
 	}
 	f.Duration = epochsDuration(folder, f.Epochs)

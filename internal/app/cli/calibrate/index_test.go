@@ -44,7 +44,8 @@ func TestOfIndex(t *testing.T) {
 	}
 	s := set()
 	c, err := s.Calibrate(t.Context(), decide.Options{Seed: 1})
-	if err != nil || c.ClassSource != "" || c.Classes != 24 || !strings.Contains(said.String(), "the training data of") {
+	if err != nil || c.ClassSource != "" || c.Classes != 24 ||
+		!strings.Contains(said.String(), "the training data of") {
 		t.Fatalf("%+v, %v, said %q", c, err, said.String())
 	}
 	if _, err := s.MeasureDrift(t.Context(), c, "ix", s.New.X, []float64{0.1}); err != nil {

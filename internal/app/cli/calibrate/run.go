@@ -257,7 +257,8 @@ func (s *Photos) useAll(ctx context.Context) error {
 }
 
 // selectRows returns the rows of embeddings whose photos are in parts, and the row of each sample.
-func selectRows(e *run.Embeddings, labels []int64, parts ...*data.Part) (out decide.LabelledEmbeddings, at map[int]int) {
+func selectRows(e *run.Embeddings, labels []int64, parts ...*data.Part) (out decide.LabelledEmbeddings,
+	at map[int]int) {
 	in := make(map[int]bool)
 	for _, p := range parts {
 		for _, i := range p.Index {

@@ -1,4 +1,4 @@
-// Package own lets a program at the other end of two streams compute the loss, or choose the triplets, of a run.
+// Package customloss lets a program at the other end of two streams compute the loss, or choose the triplets, of a run.
 //
 // The program first sends its Identity: the length in bytes as uint32, then JSON. For each batch it is then sent a
 // request and sends an answer. All numbers are little-endian.

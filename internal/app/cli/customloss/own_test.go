@@ -42,8 +42,9 @@ func TestLoss(t *testing.T) {
 	}
 	var out bytes.Buffer
 	l := openLink(t, "loss", string(answer), &out)
-	obj, err := objective.New(objective.Options{Loss: l.Loss(), Mine: objective.MiningConfig{Positives: objective.AllPositives,
-		Negatives: objective.AllNegatives}})
+	obj, err := objective.New(objective.Options{Loss: l.Loss(),
+		Mine: objective.MiningConfig{Positives: objective.AllPositives,
+			Negatives: objective.AllNegatives}})
 	if err != nil {
 		t.Fatal(err)
 	}

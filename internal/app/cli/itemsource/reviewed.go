@@ -1,4 +1,4 @@
-// Package reviewed reads the items that kindred discover and kindred clean examine, from a run or from
+// Package itemsource reads the items that kindred discover and kindred clean examine, from a run or from
 // a file of embeddings.
 package itemsource
 

@@ -133,7 +133,8 @@ func (k *WorkerKit) rank(ctx context.Context, t jobs.Task) ([]byte, error) {
 		copy(opt.SelfRows[s.From:], s.Self)
 	}
 	var out []byte
-	err := eval.RankPositives(ctx, k.ranked.queries, k.ranked.gallery, opt, func(q eval.RankedQuery) { out = addRanks(out, q) })
+	err := eval.RankPositives(ctx, k.ranked.queries, k.ranked.gallery, opt,
+		func(q eval.RankedQuery) { out = addRanks(out, q) })
 	return out, err
 }
 

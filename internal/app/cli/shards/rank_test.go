@@ -34,7 +34,8 @@ func TestRanking(t *testing.T) {
 		self[i] = int32(i*7%71) - 1
 	}
 	for _, gallery := range []*eval.Set{nil, &g} {
-		for _, opt := range []eval.RankOptions{{}, {Distance: eval.Dot, FirstOnly: true}, {Depth: 4}, {SelfRows: self}} {
+		for _, opt := range []eval.RankOptions{{}, {Distance: eval.Dot, FirstOnly: true}, {Depth: 4},
+			{SelfRows: self}} {
 			if gallery == nil && opt.SelfRows != nil {
 				continue
 			}

@@ -1,4 +1,4 @@
-// Package work has the jobs that workers can do, and divides the work of commands into
+// Package shards has the jobs that workers can do, and divides the work of commands into
 // jobs: shards of a data set to embed or to rank, runs of an experiment, runs of a
 // sweep.
 //

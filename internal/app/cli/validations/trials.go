@@ -1,4 +1,4 @@
-// Package trials prints the measurements of kindred calibrate --trials and --check: promises kept or
+// Package validations prints the measurements of kindred calibrate --trials and --check: promises kept or
 // broken on classes that a calibration has not seen, and photos that differ from its own.
 package validations
 
@@ -52,7 +52,10 @@ func Write(out io.Writer, trials []*decide.Validation) error {
 			return t.Matches[k].FMR, t.Matches[k].RefusalReason
 		})
 		right := collect(trials, 1, func(t *decide.Validation) (float64, string) { return t.Matches[k].TMR, "" })
-		plain := collect(trials, m.Rate, func(t *decide.Validation) (float64, string) { return t.Matches[k].UnboundedFMR, "" })
+		plain := collect(trials, m.Rate, func(t *decide.Validation) (float64,
+			string) {
+			return t.Matches[k].UnboundedFMR, ""
+		})
 		fmt.Fprintf(w, "false matches %g\t", m.Rate)
 		if ours.refused != "" {
 			fmt.Fprintf(w, "refused\t\t\t\t%.2g\t%d", plain.mean(), plain.broken)
@@ -61,7 +64,10 @@ func Write(out io.Writer, trials []*decide.Validation) error {
 				plain.mean(), plain.broken)
 		}
 		if m.SeenFMR != nil {
-			seen := collect(trials, m.Rate, func(t *decide.Validation) (float64, string) { return *t.Matches[k].SeenFMR, "" })
+			seen := collect(trials, m.Rate, func(t *decide.Validation) (float64,
+				string) {
+				return *t.Matches[k].SeenFMR, ""
+			})
 			fmt.Fprintf(w, "\t%.2g", seen.mean())
 		}
 		fmt.Fprintln(w)
@@ -72,7 +78,10 @@ func Write(out io.Writer, trials []*decide.Validation) error {
 			return t.OpenSets[k].FPIR, t.OpenSets[k].RefusalReason
 		})
 		right := collect(trials, 1, func(t *decide.Validation) (float64, string) { return t.OpenSets[k].TPIR, "" })
-		one := collect(trials, o.Rate, func(t *decide.Validation) (float64, string) { return t.OpenSets[k].ConstantFPIR, "" })
+		one := collect(trials, o.Rate, func(t *decide.Validation) (float64,
+			string) {
+			return t.OpenSets[k].ConstantFPIR, ""
+		})
 		fmt.Fprintf(w, "unknown photos %g among %d\t", o.Rate, o.Gallery)
 		if ours.refused != "" {
 			fmt.Fprintf(w, "refused\t\t\t\t%.3f\t%d\n", one.mean(), one.broken)
@@ -90,7 +99,8 @@ func Write(out io.Writer, trials []*decide.Validation) error {
 			fmt.Fprintf(w, "coverage %g\t%s\n", c.Requested, escape.Text(got.refused))
 			continue
 		}
-		fmt.Fprintf(w, "coverage %g\t%.3f\tleast %.3f\t\t%.1f classes in a set\n", c.Requested, got.mean(), got.smallest,
+		fmt.Fprintf(w, "coverage %g\t%.3f\tleast %.3f\t\t%.1f classes in a set\n", c.Requested, got.mean(),
+			got.smallest,
 			size.mean())
 	}
 	writeByClass(w, trials)
@@ -122,7 +132,8 @@ func writeByClass(w io.Writer, trials []*decide.Validation) {
 		}
 		fmt.Fprintf(w, "%g, one distance\t%.3f\t%.3f\t%.1f\t\n", c.Requested,
 			mean(func(c *decide.Coverage) float64 { return c.Measured }),
-			mean(func(c *decide.Coverage) float64 { return c.LowestDecile }), mean(func(c *decide.Coverage) float64 { return c.MeanSize }))
+			mean(func(c *decide.Coverage) float64 { return c.LowestDecile }),
+			mean(func(c *decide.Coverage) float64 { return c.MeanSize }))
 		fmt.Fprintf(w, "%g, by class\t%.3f\t%.3f\t%.1f\t%s of classes\n", c.Requested,
 			mean(func(c *decide.Coverage) float64 { return c.ByClass.Measured }),
 			mean(func(c *decide.Coverage) float64 { return c.ByClass.LowestDecile }),
@@ -140,7 +151,8 @@ func writeErrors(w io.Writer, trials []*decide.Validation) {
 	}{
 		{"the calibration", func(t *decide.Validation) *decide.Reliability { return &t.Reliability }},
 		{"Platt scaling", func(t *decide.Validation) *decide.Reliability { return &t.PlattReliability }},
-		{"Platt scaling on seen classes", func(t *decide.Validation) *decide.Reliability { return t.SeenPlattReliability }},
+		{"Platt scaling on seen classes",
+			func(t *decide.Validation) *decide.Reliability { return t.SeenPlattReliability }},
 	} {
 		if of.says(trials[0]) == nil {
 			continue

@@ -53,9 +53,10 @@ func TestWrite(t *testing.T) {
 func TestWriteDrift(t *testing.T) {
 	for p, want := range map[float64]string{0.04: "the photos differ from those", 0.06: "no difference was found"} {
 		var b strings.Builder
-		d := &decide.Drift{Photos: 9, Classes: 3, KnownClasses: 4, ReferencePhotos: 5, P: p, Matches: []decide.DriftMatch{
-			{Threshold: decide.Threshold{Rate: 0.1}, NewRate: 0.2, KnownRate: 0.05},
-			{Threshold: decide.Threshold{Rate: 0.01}, RefusalReason: "too few\x1b classes"}}}
+		d := &decide.Drift{Photos: 9, Classes: 3, KnownClasses: 4, ReferencePhotos: 5, P: p,
+			Matches: []decide.DriftMatch{
+				{Threshold: decide.Threshold{Rate: 0.1}, NewRate: 0.2, KnownRate: 0.05},
+				{Threshold: decide.Threshold{Rate: 0.01}, RefusalReason: "too few\x1b classes"}}}
 		if err := WriteDrift(&b, d); err != nil {
 			t.Fatal(err)
 		}

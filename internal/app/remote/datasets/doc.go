@@ -1,4 +1,4 @@
-// Package fetch fetches known data sets into the data folder and checks them.
+// Package datasets fetches known data sets into the data folder and checks them.
 //
 // A Getter tries the ways of getting a set, one after the other: what is
 // already there, what a Debian package installed, the official address, a

@@ -1,4 +1,4 @@
-// Package coded compares rows fast and yet exactly: rows are coded as integers of 8 or 16
+// Package quantized compares rows fast and yet exactly: rows are coded as integers of 8 or 16
 // bits, or as float32, blocks of them are multiplied, and the coding error of each row bounds
 // the error of every product. Package exact and its
 // searches use it; each keeps its own list of undecided pairs and decides these in float64.

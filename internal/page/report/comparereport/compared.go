@@ -1,5 +1,5 @@
-// Package compared writes the result of a comparison of arms: tables for a terminal, LaTeX and CSV, a figure, and the
-// page.
+// Package comparereport writes the result of a comparison of arms: tables for a terminal, LaTeX and CSV, a
+// figure, and the page.
 package comparereport
 
 import (

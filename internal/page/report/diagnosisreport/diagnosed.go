@@ -1,4 +1,4 @@
-// Package diagnosed turns a diagnosis of eval/diagnose into the input of
+// Package diagnosisreport turns a diagnosis of eval into the input of
 // report.DiagnosisSections.
 package diagnosisreport
 

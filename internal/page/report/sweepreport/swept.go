@@ -1,4 +1,4 @@
-// Package swept makes the page of a sweep: the winners, the settings that matter, all
+// Package sweepreport makes the page of a sweep: the winners, the settings that matter, all
 // trials as lines through their settings, and their curves.
 package sweepreport
 

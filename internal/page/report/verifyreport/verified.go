@@ -1,4 +1,4 @@
-// Package verified makes the page of decisions by a threshold: the rates at each
+// Package verifyreport makes the page of decisions by a threshold: the rates at each
 // threshold, DET and ROC curves, and the distances of genuine and impostor pairs.
 package verifyreport
 

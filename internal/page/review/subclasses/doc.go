@@ -1,3 +1,3 @@
-// Package kinds presents the sub-classes that package discover finds: as names, tables and
+// Package subclasses presents the sub-classes that package discover finds: as names, tables and
 // a page of package review.
 package subclasses
