@@ -88,6 +88,8 @@ type soft struct{}
 
 func (soft) Traits() loss.Traits { return loss.Traits{Measure: loss.Euclidean} }
 
+func (l soft) Terms() loss.Terms { return loss.TupleTerms(l) }
+
 func (soft) Tuples(ap, an, val, dap, dan []float32) {
 	for k := range ap {
 		v := float64(ap[k] - an[k])

@@ -31,6 +31,9 @@ type Angular struct {
 // Traits implements Loss.
 func (l Angular) Traits() Traits { return Traits{Reduction: l.Reduce, AllPairs: true, CrossRows: true} }
 
+// Terms implements Loss.
+func (l Angular) Terms() Terms { return SetTerms(l) }
+
 // Set implements Sets.
 func (l Angular) Set(s *Set) {
 	if !s.hasBothSides() {

@@ -25,6 +25,9 @@ type Circle struct {
 // Traits implements Loss.
 func (l Circle) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
+// Terms implements Loss.
+func (l Circle) Terms() Terms { return SetTerms(l) }
+
 // Set implements Sets.
 func (l Circle) Set(s *Set) {
 	if !s.hasBothSides() {

@@ -47,6 +47,9 @@ type NormSoftmax struct {
 // Traits implements Loss.
 func (l *NormSoftmax) Traits() Traits { return Traits{Reduction: l.Reduce, Proxies: 1} }
 
+// Terms implements Loss.
+func (l *NormSoftmax) Terms() Terms { return SetTerms(l) }
+
 // Learn implements Learner: class weights start at N(0, 1).
 func (l *NormSoftmax) Learn(classes, dim int, seed uint64) error {
 	return l.learn(l.Rate, classes, dim, seed, 1)
@@ -83,6 +86,9 @@ type CosFace struct {
 
 // Traits implements Loss.
 func (l *CosFace) Traits() Traits { return Traits{Reduction: l.Reduce, Proxies: 1} }
+
+// Terms implements Loss.
+func (l *CosFace) Terms() Terms { return SetTerms(l) }
 
 // Learn implements Learner: class weights start at N(0, 1).
 func (l *CosFace) Learn(classes, dim int, seed uint64) error {
@@ -122,6 +128,9 @@ type ArcFace struct {
 
 // Traits implements Loss.
 func (l *ArcFace) Traits() Traits { return Traits{Reduction: l.Reduce, Proxies: 1} }
+
+// Terms implements Loss.
+func (l *ArcFace) Terms() Terms { return SetTerms(l) }
 
 // Learn implements Learner: class weights start at N(0, 1).
 func (l *ArcFace) Learn(classes, dim int, seed uint64) error {

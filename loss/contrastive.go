@@ -28,6 +28,9 @@ func (l Contrastive) Traits() Traits {
 	return Traits{Measure: measureOf(!l.Squared), Reduction: l.Reduce}
 }
 
+// Terms implements Loss.
+func (l Contrastive) Terms() Terms { return PairTerms(l) }
+
 // Pairs implements Pairs.
 func (l Contrastive) Pairs(_ int64, positive bool, x, val, dx []float32) float64 {
 	if positive {

@@ -36,6 +36,9 @@ func (l *CurricularFace) Traits() Traits {
 	return Traits{Reduction: l.Reduce, Proxies: 1, Passes: 1, Sums: 2}
 }
 
+// Terms implements Loss.
+func (l *CurricularFace) Terms() Terms { return SetTerms(l) }
+
 // Learn implements Learner: class weights start at N(0, 1).
 func (l *CurricularFace) Learn(classes, dim int, seed uint64) error {
 	l.t = newParam("t", 0, 1)

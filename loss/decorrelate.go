@@ -59,6 +59,9 @@ type adversary struct {
 // Traits implements Loss.
 func (l *Decorrelate) Traits() Traits { return Traits{} }
 
+// Terms implements Loss.
+func (l *Decorrelate) Terms() Terms { return SetTerms(l) }
+
 // Set implements Sets: there are no terms of pairs.
 func (l *Decorrelate) Set(*Set) {}
 

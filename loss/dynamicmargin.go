@@ -34,6 +34,9 @@ func (l *DynamicSoftMargin) Traits() Traits {
 	return Traits{Measure: Euclidean, Reduction: l.Reduce, Passes: 1, Sums: l.bins()}
 }
 
+// Terms implements Loss.
+func (l *DynamicSoftMargin) Terms() Terms { return SetTerms(l) }
+
 func (l *DynamicSoftMargin) bins() int {
 	if l.Bins > 0 {
 		return max(l.Bins, 2)

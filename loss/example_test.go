@@ -16,6 +16,8 @@ type Exponential struct{}
 
 func (Exponential) Traits() loss.Traits { return loss.Traits{Measure: loss.Similarity} }
 
+func (l Exponential) Terms() loss.Terms { return loss.TupleTerms(l) }
+
 func (Exponential) Tuples(ap, an, val, dap, dan []float32) {
 	for k := range ap {
 		v := float32(math.Exp(float64(an[k] - ap[k])))

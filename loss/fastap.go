@@ -24,6 +24,9 @@ type FastAP struct {
 // Traits implements Loss.
 func (l FastAP) Traits() Traits { return Traits{Measure: Squared, Reduction: l.Reduce} }
 
+// Terms implements Loss.
+func (l FastAP) Terms() Terms { return SetTerms(l) }
+
 // Set implements Sets.
 func (l FastAP) Set(s *Set) {
 	if len(s.Pos) == 0 {

@@ -29,6 +29,9 @@ func (l Histogram) Traits() Traits {
 	return Traits{Reduction: l.Reduce, Passes: 1, Sums: 2 * (l.bins() + 1)}
 }
 
+// Terms implements Loss.
+func (l Histogram) Terms() Terms { return SetTerms(l) }
+
 func (l Histogram) bins() int {
 	if l.Bins > 0 {
 		return l.Bins

@@ -26,6 +26,9 @@ type GeneralizedLifted struct {
 // Traits implements Loss.
 func (l GeneralizedLifted) Traits() Traits { return Traits{Measure: Euclidean, Reduction: l.Reduce} }
 
+// Terms implements Loss.
+func (l GeneralizedLifted) Terms() Terms { return SetTerms(l) }
+
 // Set implements Sets.
 func (l GeneralizedLifted) Set(s *Set) {
 	if !s.hasBothSides() {
@@ -73,6 +76,9 @@ type Lifted struct {
 func (l Lifted) Traits() Traits {
 	return Traits{Measure: Euclidean, Reduction: l.Reduce, AllPairs: true, Passes: 1, Sums: 1}
 }
+
+// Terms implements Loss.
+func (l Lifted) Terms() Terms { return SetTerms(l) }
 
 // Summary implements MultiPass: the log of the anchor's sum over negatives.
 func (l Lifted) Summary(_ int, s *Set, sums []float64) {

@@ -2,12 +2,61 @@ package loss
 
 import "github.com/kindred-ml/kindred/matrix"
 
-// Loss is the interface of all losses. A Loss must also be one of Tuples, Pairs and
-// Sets. Several goroutines may call its methods at a time.
+// Loss is the interface of all losses. Several goroutines may call its methods at a time.
 type Loss interface {
 	// Traits says what the loss reads and asks for. They must not change once the
 	// loss is in use.
 	Traits() Traits
+	// Terms returns the loss as what it is a sum of: TupleTerms, PairTerms, SetTerms or
+	// BatchTerms of the loss itself. A type that embeds another loss needs its own.
+	Terms() Terms
+}
+
+// Terms is a loss as what it is a sum of. The functions below make it; the zero value is no loss.
+type Terms struct {
+	tuples  Tuples
+	pairs   Pairs
+	sets    Sets
+	batches Batches
+}
+
+// TupleTerms returns the terms of a loss that is a sum over triplets.
+func TupleTerms(l Tuples) Terms { return Terms{tuples: l} }
+
+// PairTerms returns the terms of a loss that is a sum over pairs.
+func PairTerms(l Pairs) Terms { return Terms{pairs: l} }
+
+// SetTerms returns the terms of a loss that is a sum over anchors with all their positives and negatives.
+func SetTerms(l Sets) Terms { return Terms{sets: l} }
+
+// BatchTerms returns the terms of a loss of a whole batch.
+func BatchTerms(l Batches) Terms { return Terms{batches: l} }
+
+// Tuples returns the loss if it is a sum over triplets, else nil.
+func (t Terms) Tuples() Tuples { return t.tuples }
+
+// Pairs returns the loss if it is a sum over pairs, else nil.
+func (t Terms) Pairs() Pairs { return t.pairs }
+
+// Sets returns the loss if it is a sum over anchors with all their positives and negatives, else nil.
+func (t Terms) Sets() Sets { return t.sets }
+
+// Batches returns the loss if it is one of a whole batch, else nil.
+func (t Terms) Batches() Batches { return t.batches }
+
+// Loss returns the loss whose terms they are, nil for the zero value.
+func (t Terms) Loss() Loss {
+	switch {
+	case t.tuples != nil:
+		return t.tuples
+	case t.pairs != nil:
+		return t.pairs
+	case t.sets != nil:
+		return t.sets
+	case t.batches != nil:
+		return t.batches
+	}
+	return nil
 }
 
 // Tuples is a loss that is a sum over triplets.

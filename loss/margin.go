@@ -38,6 +38,9 @@ func (l *Margin) Traits() Traits {
 	return Traits{Measure: measureOf(!l.Squared), Reduction: l.Reduce.Or(MeanActive)}
 }
 
+// Terms implements Loss.
+func (l *Margin) Terms() Terms { return PairTerms(l) }
+
 // Learn implements Learner. Without classes there is a single beta.
 func (l *Margin) Learn(classes, _ int, _ uint64) error {
 	if classes < 0 {

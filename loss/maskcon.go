@@ -40,6 +40,9 @@ type MaskCon struct {
 // Traits implements Loss.
 func (l MaskCon) Traits() Traits { return Traits{Reduction: l.Reduce, OtherViews: true} }
 
+// Terms implements Loss.
+func (l MaskCon) Terms() Terms { return SetTerms(l) }
+
 // Set implements Sets.
 func (l MaskCon) Set(s *Set) {
 	addSoftTerm(s, option.OrDefault(l.Temperature, 0.1), option.OrDefault(l.Soft, 0.05))

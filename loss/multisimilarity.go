@@ -32,6 +32,9 @@ type MultiSimilarity struct {
 // Traits implements Loss.
 func (l MultiSimilarity) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
+// Terms implements Loss.
+func (l MultiSimilarity) Terms() Terms { return SetTerms(l) }
+
 // Set implements Sets.
 func (l MultiSimilarity) Set(s *Set) {
 	if !s.hasBothSides() {

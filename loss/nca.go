@@ -22,6 +22,9 @@ type NCA struct {
 // Traits implements Loss.
 func (l NCA) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
+// Terms implements Loss.
+func (l NCA) Terms() Terms { return TupleTerms(l) }
+
 // Tuples implements Tuples.
 func (NCA) Tuples(ap, an, val, dap, dan []float32) {
 	for k, p := range ap {
@@ -53,6 +56,9 @@ type NCA2 struct {
 
 // Traits implements Loss.
 func (l NCA2) Traits() Traits { return Traits{Reduction: l.Reduce} }
+
+// Terms implements Loss.
+func (l NCA2) Terms() Terms { return TupleTerms(l) }
 
 // Tuples implements Tuples.
 func (NCA2) Tuples(ap, an, val, dap, dan []float32) {
@@ -86,6 +92,9 @@ type SoftTriplet struct {
 func (l SoftTriplet) Traits() Traits {
 	return Traits{Measure: measureOf(!l.Squared), Reduction: l.Reduce}
 }
+
+// Terms implements Loss.
+func (l SoftTriplet) Terms() Terms { return TupleTerms(l) }
 
 // Tuples implements Tuples.
 func (SoftTriplet) Tuples(ap, an, val, dap, dan []float32) {

@@ -26,6 +26,9 @@ type NPair struct {
 // Traits implements Loss.
 func (l NPair) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
+// Terms implements Loss.
+func (l NPair) Terms() Terms { return SetTerms(l) }
+
 // Set implements Sets.
 func (NPair) Set(s *Set) { addRatioTerms(s, 1) }
 
@@ -51,6 +54,9 @@ type NTXent struct {
 
 // Traits implements Loss.
 func (l NTXent) Traits() Traits { return Traits{Reduction: l.Reduce} }
+
+// Terms implements Loss.
+func (l NTXent) Terms() Terms { return SetTerms(l) }
 
 // Set implements Sets.
 func (l NTXent) Set(s *Set) { addRatioTerms(s, 1/option.OrDefault(l.Temperature, 0.07)) }

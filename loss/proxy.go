@@ -33,6 +33,9 @@ type ProxyNCA struct {
 // Traits implements Loss.
 func (l *ProxyNCA) Traits() Traits { return Traits{Measure: Squared, Reduction: l.Reduce, Proxies: 1} }
 
+// Terms implements Loss.
+func (l *ProxyNCA) Terms() Terms { return SetTerms(l) }
+
 // Learn implements Learner: proxies start at N(0, 1) / 8.
 func (l *ProxyNCA) Learn(classes, dim int, seed uint64) error {
 	return l.learn(l.Rate, classes, dim, seed, 1.0/8)
@@ -80,6 +83,9 @@ type ProxyAnchor struct {
 func (l *ProxyAnchor) Traits() Traits {
 	return Traits{Reduction: l.Reduce, Proxies: 1, ProxyAnchors: true}
 }
+
+// Terms implements Loss.
+func (l *ProxyAnchor) Terms() Terms { return SetTerms(l) }
 
 // Learn implements Learner: proxies start at N(0, 1) sqrt(2 / classes).
 func (l *ProxyAnchor) Learn(classes, dim int, seed uint64) error {
@@ -137,6 +143,9 @@ type SoftTriple struct {
 
 // Traits implements Loss.
 func (l *SoftTriple) Traits() Traits { return Traits{Reduction: l.Reduce, Proxies: l.centers()} }
+
+// Terms implements Loss.
+func (l *SoftTriple) Terms() Terms { return SetTerms(l) }
 
 // Learn implements Learner: centres start at N(0, 1).
 func (l *SoftTriple) Learn(classes, dim int, seed uint64) error {

@@ -34,6 +34,9 @@ type RankedList struct {
 // Traits implements Loss.
 func (l RankedList) Traits() Traits { return Traits{Measure: Euclidean, Reduction: l.Reduce} }
 
+// Terms implements Loss.
+func (l RankedList) Terms() Terms { return SetTerms(l) }
+
 // Set implements Sets.
 func (l RankedList) Set(s *Set) {
 	if len(s.Pos)+len(s.Neg) == 0 {

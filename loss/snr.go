@@ -30,6 +30,9 @@ func (l SNRContrastive) Traits() Traits {
 	return Traits{Measure: Squared, Reduction: l.Reduce, Centered: true}
 }
 
+// Terms implements Loss.
+func (l SNRContrastive) Terms() Terms { return SetTerms(l) }
+
 // Set implements Sets.
 func (l SNRContrastive) Set(s *Set) {
 	if s.Sq == 0 {

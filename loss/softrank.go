@@ -30,6 +30,9 @@ type SmoothAP struct {
 // Traits implements Loss.
 func (l SmoothAP) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
+// Terms implements Loss.
+func (l SmoothAP) Terms() Terms { return SetTerms(l) }
+
 // Set implements Sets.
 func (l SmoothAP) Set(s *Set) {
 	if len(s.Pos) == 0 {
@@ -81,6 +84,9 @@ type RecallAtK struct {
 
 // Traits implements Loss.
 func (l RecallAtK) Traits() Traits { return Traits{Reduction: l.Reduce} }
+
+// Terms implements Loss.
+func (l RecallAtK) Terms() Terms { return SetTerms(l) }
 
 // Set implements Sets.
 func (l RecallAtK) Set(s *Set) {

@@ -29,5 +29,8 @@ type Spread struct {
 // Traits implements Loss.
 func (l Spread) Traits() Traits { return Traits{Reduction: l.Reduce, Views: true} }
 
+// Terms implements Loss.
+func (l Spread) Terms() Terms { return SetTerms(l) }
+
 // Set implements Sets.
 func (l Spread) Set(s *Set) { addRatioTerms(s, 1/option.OrDefault(l.Temperature, 0.1)) }

@@ -35,6 +35,9 @@ type SubcenterArcFace struct {
 // Traits implements Loss.
 func (l *SubcenterArcFace) Traits() Traits { return Traits{Reduction: l.Reduce, Proxies: l.centers()} }
 
+// Terms implements Loss.
+func (l *SubcenterArcFace) Terms() Terms { return SetTerms(l) }
+
 // Learn implements Learner: centres start at N(0, 1).
 func (l *SubcenterArcFace) Learn(classes, dim int, seed uint64) error {
 	l.per = l.centers()

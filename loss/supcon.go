@@ -27,5 +27,8 @@ type SupCon struct {
 // Traits implements Loss.
 func (l SupCon) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
+// Terms implements Loss.
+func (l SupCon) Terms() Terms { return SetTerms(l) }
+
 // Set implements Sets.
 func (l SupCon) Set(s *Set) { addSoftTerm(s, option.OrDefault(l.Temperature, 0.1), math.Inf(1)) }

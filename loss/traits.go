@@ -53,6 +53,12 @@ const (
 // String returns the measure's name: similarity, squared or euclidean.
 func (m Measure) String() string { return pair.Measure(m).String() }
 
+// MarshalText returns the measure's name.
+func (m Measure) MarshalText() ([]byte, error) { return pair.Measure(m).MarshalText() }
+
+// UnmarshalText reads a name.
+func (m *Measure) UnmarshalText(text []byte) error { return (*pair.Measure)(m).UnmarshalText(text) }
+
 // measureOf is the measure of a loss that lets its user choose between distances.
 func measureOf(euclidean bool) Measure {
 	if euclidean {

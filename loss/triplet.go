@@ -26,6 +26,9 @@ type Triplet struct {
 // Traits implements Loss.
 func (l Triplet) Traits() Traits { return Traits{Measure: measureOf(l.Euclidean), Reduction: l.Reduce} }
 
+// Terms implements Loss.
+func (l Triplet) Terms() Terms { return TupleTerms(l) }
+
 // Tuples implements Tuples.
 func (l Triplet) Tuples(ap, an, val, dap, dan []float32) {
 	m := float32(option.OrDefault(l.Margin, 0.2))

@@ -29,6 +29,9 @@ type TupletMargin struct {
 // Traits implements Loss.
 func (l TupletMargin) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
+// Terms implements Loss.
+func (l TupletMargin) Terms() Terms { return SetTerms(l) }
+
 // Set implements Sets.
 func (l TupletMargin) Set(s *Set) {
 	if !s.hasBothSides() {

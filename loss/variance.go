@@ -24,6 +24,9 @@ type IntraPairVariance struct {
 // Traits implements Loss.
 func (IntraPairVariance) Traits() Traits { return Traits{Reduction: Sum, Passes: 2, Sums: 4} }
 
+// Terms implements Loss.
+func (l IntraPairVariance) Terms() Terms { return SetTerms(l) }
+
 // Summary implements MultiPass: first the sums and numbers of similarities,
 // then the sums of the values that are squared.
 func (l IntraPairVariance) Summary(pass int, s *Set, out []float64) {

@@ -41,6 +41,9 @@ type VICReg struct {
 // Traits implements Loss.
 func (l *VICReg) Traits() Traits { return Traits{Measure: Squared, Reduction: l.Reduce} }
 
+// Terms implements Loss.
+func (l *VICReg) Terms() Terms { return SetTerms(l) }
+
 // Set implements Sets.
 func (l *VICReg) Set(s *Set) {
 	lambda := option.OrDefault(l.Lambda, 25)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/loss"
@@ -26,14 +27,14 @@ func (o *Options) check(weight float64, traits loss.Traits) error {
 		return fmt.Errorf("memory is %d: it must not be negative", o.Memory)
 	}
 	related := o.Relate != nil || o.Rule != EqualLabel
-	if _, batches := o.Loss.(loss.Batches); batches && (o.Memory > 0 || o.Trim > 0 || related) {
+	if o.Loss.Terms().Batches() != nil && (o.Memory > 0 || o.Trim > 0 || related) {
 		return errors.New("a loss of a whole batch takes no memory, trim or relation of labels")
 	}
-	if _, sets := o.Loss.(loss.Sets); sets && o.Trim > 0 {
+	if o.Loss.Terms().Sets() != nil && o.Trim > 0 {
 		return errors.New("trim is for losses over triplets or pairs")
 	}
 	if o.Triplets != MinedTriplets {
-		if _, tuples := o.Loss.(loss.Tuples); !tuples || o.Memory > 0 || o.Relate != nil || o.Rule != EqualLabel {
+		if o.Loss.Terms().Tuples() == nil || o.Memory > 0 || o.Relate != nil || o.Rule != EqualLabel {
 			return fmt.Errorf("triplets is %v: it needs a loss over triplets, without a memory or a "+
 				"relation of labels", o.Triplets)
 		}
@@ -76,17 +77,15 @@ func checkMining(traits loss.Traits, c MiningConfig) error {
 
 // checkLoss reports a loss that lacks a method which its traits ask for.
 func checkLoss(l loss.Loss, traits loss.Traits) error {
-	_, tuples := l.(loss.Tuples)
-	_, pairs := l.(loss.Pairs)
-	_, sets := l.(loss.Sets)
-	_, batches := l.(loss.Batches)
+	terms := l.Terms()
+	pairs, sets := terms.Pairs() != nil, terms.Sets() != nil
 	_, passes := l.(loss.MultiPass)
 	_, learner := l.(loss.Learner)
 	_, perLabel := l.(loss.PerLabel)
 	var lack string
 	switch {
-	case !tuples && !pairs && !sets && !batches:
-		lack = "it must be one of loss.Tuples, loss.Pairs, loss.Sets and loss.Batches"
+	case reflect.TypeOf(terms.Loss()) != reflect.TypeOf(l):
+		lack = fmt.Sprintf("its method Terms must return the terms of the loss itself, not of %T", terms.Loss())
 	case traits.Measure > loss.Euclidean || traits.Reduction > loss.Sum:
 		lack = fmt.Sprintf("there is no measure %v or no reduction %v", traits.Measure, traits.Reduction)
 	case traits.CrossRows && !sets:

@@ -14,6 +14,7 @@ type termConfig struct {
 	opts   Options
 	weight float64
 	loss   loss.Loss
+	terms  loss.Terms
 	traits loss.Traits // of the loss
 	params []*loss.Param
 }

@@ -356,6 +356,8 @@ type counting struct{}
 
 func (counting) Traits() loss.Traits { return loss.Traits{Reduction: loss.Sum, OtherViews: true} }
 
+func (l counting) Terms() loss.Terms { return loss.SetTerms(l) }
+
 func (counting) Set(s *loss.Set) { s.Terms, s.Value = len(s.Pos), float64(len(s.Neg)) }
 
 // Other views of a sample are positives for a loss with the trait OtherViews if they have the anchor's label.

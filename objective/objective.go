@@ -185,7 +185,7 @@ func (o *Objective) StepTriplets(ctx context.Context, e *matrix.Dense, ids []int
 	if ids != nil && len(ids) != e.Rows {
 		panic(fmt.Sprintf("objective: %d identities for %d embeddings", len(ids), e.Rows))
 	}
-	if _, ok := o.terms[0].loss.(loss.Tuples); !ok || len(o.terms) > 1 || o.opts.Memory > 0 {
+	if o.terms[0].terms.Tuples() == nil || len(o.terms) > 1 || o.opts.Memory > 0 {
 		return Result{}, errors.New("only a single loss over triplets, without a memory, takes given triplets")
 	}
 	for k, t := range triplets {

@@ -23,6 +23,8 @@ func (b bare) Traits() loss.Traits { return b.traits }
 // ownBatch is half the sum of squares of the embeddings, times the label of each row.
 type ownBatch struct{ bare }
 
+func (l ownBatch) Terms() loss.Terms { return loss.BatchTerms(l) }
+
 func (ownBatch) Batch(e *matrix.Dense, labels []int64, grad *matrix.Dense) (float64, error) {
 	value := 0.0
 	for i := range e.Rows {
@@ -78,6 +80,8 @@ func objectiveError(o objective.Options) error {
 
 type ownTriplet struct{ bare }
 
+func (l ownTriplet) Terms() loss.Terms { return loss.TupleTerms(l) }
+
 func (ownTriplet) Tuples(ap, an, val, dap, dan []float32) {
 	for k := range ap {
 		val[k], dap[k], dan[k] = max(0, ap[k]-an[k]+0.2), 0, 0
@@ -89,7 +93,17 @@ func (ownTriplet) Tuples(ap, an, val, dap, dan []float32) {
 
 type ownSet struct{ bare }
 
+func (l ownSet) Terms() loss.Terms { return loss.SetTerms(l) }
+
 func (ownSet) Set(s *loss.Set) { s.Term(0) }
+
+// noTerms is a loss that is a sum of nothing, borrowed one with the terms of another.
+type (
+	noTerms  struct{ bare }
+	borrowed struct{ ownTriplet }
+)
+
+func (noTerms) Terms() loss.Terms { return loss.Terms{} }
 
 // ownProxies is loss.ProxyNCA with two classes.
 type ownProxies struct {
@@ -97,11 +111,15 @@ type ownProxies struct {
 	params []*loss.Param
 }
 
+func (l *ownProxies) Terms() loss.Terms { return loss.SetTerms(l) }
+
 func (l *ownProxies) Learn(int, int, uint64) error { return nil }
 func (l *ownProxies) Params() []*loss.Param        { return l.params }
 
 // ownLabels learns a number for each label but is not a loss over pairs.
 type ownLabels struct{ ownProxies }
+
+func (l *ownLabels) Terms() loss.Terms { return loss.SetTerms(l) }
 
 func (l *ownLabels) Learned([]int64, []float64, float64) {}
 
@@ -161,7 +179,8 @@ func TestLossLacksAMethod(t *testing.T) {
 		{ownTriplet{}, ""},
 		{ownSet{}, ""},
 		{proxies(2, 5), ""},
-		{bare{}, "one of loss.Tuples, loss.Pairs, loss.Sets and loss.Batches"},
+		{noTerms{}, "the terms of the loss itself, not of <nil>"},
+		{borrowed{}, "the terms of the loss itself, not of objective_test.ownTriplet"},
 		{ownTriplet{bare{loss.Traits{Measure: 7}}}, "no measure"},
 		{ownTriplet{bare{loss.Traits{Reduction: 7}}}, "no reduction"},
 		{ownTriplet{bare{loss.Traits{CrossRows: true}}}, "CrossRows"},

@@ -634,7 +634,7 @@ func variance(a, b []float64) float64 {
 // choose fills in what a miner chooses on the batch in a step. Samples of equal
 // ids are no pair, unless the loss compares views.
 func (r *reference) choose(e *matrix.Dense, ids []int64, cfg MiningConfig, l loss.Loss, step uint64) {
-	_, tuples := l.(loss.Tuples)
+	tuples := l.Terms().Tuples() != nil
 	sets, traits := !tuples, l.Traits()
 	var rows, less pair.Rows
 	if err := rows.Set(e, r.unit); err != nil {

@@ -35,12 +35,13 @@ func (t *term) isStopped() bool {
 // addAnchor mines for anchor i and takes its terms.
 func (t *term) addAnchor(i int, s *scratch, sum *tally) {
 	sel := t.selectPairs(i, s, sum)
-	switch l := t.loss.(type) {
-	case loss.Tuples:
+	if l := t.terms.Tuples(); l != nil {
 		t.addTuples(l, i, sel, s, sum)
-	case loss.Pairs:
+	}
+	if l := t.terms.Pairs(); l != nil {
 		t.addPairs(l, i, sel, s, sum)
-	case loss.Sets:
+	}
+	if l := t.terms.Sets(); l != nil {
 		t.addSet(l, i, sel, s, sum)
 	}
 }

@@ -48,7 +48,7 @@ func newTerm(w Weighted) (*term, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &term{comparison: comparison{termConfig: termConfig{o, w.Weight, o.Loss, traits, params}},
+	t := &term{comparison: comparison{termConfig: termConfig{o, w.Weight, o.Loss, o.Loss.Terms(), traits, params}},
 		miner:           newMiner(o.Mine),
 		maxSimilarities: MatrixRows * MatrixRows}
 	t.memory.size = o.Memory
@@ -66,7 +66,7 @@ func (t *term) run(ctx context.Context, x *matrix.Dense, b Batch, triplets [][3]
 	if err := t.prepare(x, b, triplets); err != nil {
 		return Result{}, err
 	}
-	if l, ok := t.loss.(loss.Batches); ok {
+	if l := t.terms.Batches(); l != nil {
 		return t.runBatchLoss(l, x, b, grad, add)
 	}
 	t.ctx = ctx

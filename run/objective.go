@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
 
 	"github.com/kindred-ml/kindred/objective"
@@ -41,7 +40,7 @@ func useCustomLoss(o *objective.Options, mining Section, opts *Options) error {
 	if opts.Miner != nil && (opts.Positives != nil || opts.Negatives != nil) {
 		return errors.New("run.Options has Miner, which chooses whole triplets: leave Positives and Negatives out")
 	}
-	if _, ok := o.Loss.(loss.Tuples); opts.Miner != nil && (!ok || len(o.Plus) > 0 || o.Memory > 0) {
+	if opts.Miner != nil && (o.Loss.Terms().Tuples() == nil || len(o.Plus) > 0 || o.Memory > 0) {
 		return errors.New("run.Options.Miner needs a loss over triplets, without " +
 			"loss.plus and loss.memory")
 	}

@@ -23,6 +23,8 @@ type hinge struct{}
 
 func (hinge) Traits() loss.Traits { return loss.Traits{Measure: loss.Similarity} }
 
+func (l hinge) Terms() loss.Terms { return loss.TupleTerms(l) }
+
 func (hinge) Tuples(ap, an, val, dap, dan []float32) {
 	for k := range ap {
 		val[k], dap[k], dan[k] = max(0, 0.3+an[k]-ap[k]), 0, 0

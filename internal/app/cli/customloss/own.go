@@ -106,6 +106,9 @@ type batchLoss struct{ link *Link }
 // Traits implements loss.Loss.
 func (batchLoss) Traits() loss.Traits { return loss.Traits{AllPairs: true} }
 
+// Terms implements loss.Loss.
+func (b batchLoss) Terms() loss.Terms { return loss.BatchTerms(b) }
+
 // Batch implements loss.Batches.
 func (b batchLoss) Batch(e *matrix.Dense, labels []int64, grad *matrix.Dense) (float64, error) {
 	l := b.link

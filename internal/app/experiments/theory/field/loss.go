@@ -94,21 +94,23 @@ func derivatives(l loss.Loss) (func(xp, xn float32) (float64, float64), error) {
 			return nil, err
 		}
 	}
-	switch l := l.(type) {
-	case loss.Tuples:
+	terms := l.Terms()
+	if l := terms.Tuples(); l != nil {
 		return func(xp, xn float32) (float64, float64) {
 			var val, dp, dn [1]float32
 			l.Tuples([]float32{xp}, []float32{xn}, val[:], dp[:], dn[:])
 			return float64(dp[0]), float64(dn[0])
 		}, nil
-	case loss.Pairs:
+	}
+	if l := terms.Pairs(); l != nil {
 		return func(xp, xn float32) (float64, float64) {
 			var val, dp, dn [1]float32
 			l.Pairs(0, true, []float32{xp}, val[:], dp[:])
 			l.Pairs(0, false, []float32{xn}, val[:], dn[:])
 			return float64(dp[0]), float64(dn[0])
 		}, nil
-	case loss.Sets:
+	}
+	if l := terms.Sets(); l != nil {
 		return func(xp, xn float32) (float64, float64) {
 			s := loss.Set{Pos: []float32{xp}, Neg: []float32{xn}, DPos: make([]float32, 1), DNeg: make([]float32, 1),
 				Sq: 1, Anchors: 1, WithPositives: 1}
