@@ -10,10 +10,10 @@
 // a part of it ([github.com/kindred-ml/kindred/data.Part]).
 //
 // A loss ([github.com/kindred-ml/kindred/loss.Loss]) says how wrong the distances between
-// embeddings are. A miner ([github.com/kindred-ml/kindred/mine.MiningConfig]) chooses the pairs and
+// embeddings are. A miner ([github.com/kindred-ml/kindred/objective.MiningConfig]) chooses the pairs and
 // triplets of a batch that it looks at. Both together are an objective
 // ([github.com/kindred-ml/kindred/objective.Objective]), from embeddings and labels to a value
-// and a gradient. A loss of your own is a type with two methods.
+// and a gradient. A loss of your own is a type with three methods.
 //
 // A run is one training with all its files. [github.com/kindred-ml/kindred/run.Train] makes it
 // from a configuration, with a pretrained start and measured defaults;
@@ -28,7 +28,7 @@
 //
 // A model ([github.com/kindred-ml/kindred/run.Model]) is the network of a run, or one that was
 // trained elsewhere, with the preparation of its pictures and the distance of its embeddings. It turns
-// a part into a matrix ([github.com/kindred-ml/kindred/mat.Dense]) with a row for each sample.
+// a part into a matrix ([github.com/kindred-ml/kindred/matrix.Dense]) with a row for each sample.
 //
 //	m, err := run.Load("runs/photos")
 //	e, err := m.EmbedPart(ctx, d.All())

@@ -259,7 +259,7 @@ func (f *ridgeHead) solve(p *foldPart, h *evidence, rows, weighted *matrix.Dense
 	}
 	var chol gonum.Cholesky
 	if !chol.Factorize(a) {
-		return nil, errors.New("clean: the embedding's covariance cannot be inverted")
+		return nil, errors.New("the embedding's covariance cannot be inverted")
 	}
 	var beta gonum.Dense
 	if err := chol.SolveTo(&beta, target); err != nil && !errors.As(err, new(gonum.Condition)) {

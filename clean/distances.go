@@ -46,7 +46,7 @@ func FindOutliers(ctx context.Context, x *matrix.Dense, k int, level float64) ([
 	}
 	k = cmp.Or(k, min(10, x.Rows-1))
 	if !(level > 0 && level < 1) {
-		return nil, fmt.Errorf("clean: the level of outliers is %g: must be above 0 and below 1", level)
+		return nil, fmt.Errorf("the level of outliers is %g: must be above 0 and below 1", level)
 	}
 	nb, err := eval.Nearest(ctx, x, nil, k, eval.RankOptions{})
 	if err != nil {
@@ -130,7 +130,7 @@ type ClassOverlap struct {
 // k, 0 means 10, or all others if there are fewer.
 func FindOverlaps(ctx context.Context, x *matrix.Dense, labels []int64, k int, least float64) ([]ClassOverlap, error) {
 	if x == nil || x.Rows != len(labels) {
-		return nil, errors.New("clean: the numbers of labels and rows differ")
+		return nil, errors.New("the numbers of labels and rows differ")
 	}
 	if x.Rows < 3 {
 		return nil, nil

@@ -137,7 +137,7 @@ func FindDuplicates(ctx context.Context, prints []*Fingerprint, opt DuplicateOpt
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("clean: comparing pictures: %w", err)
+		return nil, fmt.Errorf("comparing pictures: %w", err)
 	}
 	found = append(found, slices.Concat(lists...)...)
 	// A pair may be found from both sides. Keep the larger likeness.

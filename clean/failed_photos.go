@@ -29,7 +29,7 @@ const (
 // Nor does a group if most of its photos have another photo of their class at half of the usual distance.
 func FindFailedPhotos(ctx context.Context, x *matrix.Dense, labels []int64, distance eval.Distance) ([]int, error) {
 	if x == nil || x.Rows != len(labels) {
-		return nil, errors.New("clean: the numbers of labels and rows differ")
+		return nil, errors.New("the numbers of labels and rows differ")
 	}
 	reach, apart := maxFailedDistance, 2.0
 	switch distance {

@@ -202,13 +202,13 @@ func isTrusted(weight float64) bool { return weight >= 0.5 }
 // setDefaults fills in defaults and numbers the labels.
 func (o *Options) setDefaults(labels []int64) (y []int, ids []int64, err error) {
 	if o.Neighbours < 0 || o.Rounds < 0 {
-		return nil, nil, fmt.Errorf("clean: %d neighbours, %d rounds", o.Neighbours, o.Rounds)
+		return nil, nil, fmt.Errorf("%d neighbours, %d rounds", o.Neighbours, o.Rounds)
 	}
 	o.Neighbours = cmp.Or(o.Neighbours, 15)
 	o.Rounds = cmp.Or(o.Rounds, 3)
 	y, ids = numberLabels(labels)
 	if len(ids) < 2 {
-		return nil, nil, errors.New("clean: finding wrong labels needs at least two classes")
+		return nil, nil, errors.New("finding wrong labels needs at least two classes")
 	}
 	return y, ids, nil
 }
@@ -228,13 +228,13 @@ func numberLabels(labels []int64) (y []int, ids []int64) {
 // splitFolds checks the folds, and finds the neighbours that vote in each.
 func splitFolds(ctx context.Context, folds []Fold, n int, opt *Options) ([]*foldPart, error) {
 	if len(folds) == 0 {
-		return nil, errors.New("clean: no embedding: give at least one fold")
+		return nil, errors.New("no embedding: give at least one fold")
 	}
 	seen := make([]bool, n)
 	var parts []*foldPart
 	for k, f := range folds {
 		if f.X == nil || f.X.Rows != n {
-			return nil, fmt.Errorf("clean: the number of rows of fold %d differs from the %d labels", k+1, n)
+			return nil, fmt.Errorf("the number of rows of fold %d differs from the %d labels", k+1, n)
 		}
 		if err := exact.CheckFinite(f.X, "embeddings"); err != nil {
 			return nil, err
@@ -249,14 +249,14 @@ func splitFolds(ctx context.Context, folds []Fold, n int, opt *Options) ([]*fold
 		}
 		for _, i := range p.heldOut {
 			if i < 0 || i >= n || seen[i] {
-				return nil, fmt.Errorf("clean: fold %d holds item %d, which does not exist or is in two folds", k+1, i)
+				return nil, fmt.Errorf("fold %d holds item %d, which does not exist or is in two folds", k+1, i)
 			}
 			seen[i] = true
 		}
 		parts = append(parts, p)
 	}
 	if i := slices.Index(seen, false); i >= 0 {
-		return nil, fmt.Errorf("clean: item %d is in no fold", i)
+		return nil, fmt.Errorf("item %d is in no fold", i)
 	}
 	for k, p := range parts {
 		if p.judges == nil {
@@ -275,7 +275,7 @@ func splitFolds(ctx context.Context, folds []Fold, n int, opt *Options) ([]*fold
 			others--
 		}
 		if others < 1 || len(p.heldOut) == 0 {
-			return nil, fmt.Errorf("clean: fold %d holds out %d of %d items: must be some of them, but not all", k+1,
+			return nil, fmt.Errorf("fold %d holds out %d of %d items: must be some of them, but not all", k+1,
 				len(p.heldOut), n)
 		}
 		opt.Neighbours = min(opt.Neighbours, others)

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// NumOwnSpread is the coverage of sets if every class with enough photos uses its own spread (Spread), and
+// ClassCoverage is the coverage of sets if every class with enough photos uses its own spread (Spread), and
 // the others use the calibration's classes.
 type ClassCoverage struct {
 	OwnSpread    float64 `json:"own"` // share of the classes that use their own spread
@@ -15,7 +15,7 @@ type ClassCoverage struct {
 	MeanSize     float64 `json:"size"`
 }
 
-// groupByClass measures coverages as nearestDistances.measureCoverage does, by searching every photo among all others.
+// measureClassCoverage measures coverages as nearestDistances.measureCoverage does, by searching every photo among all others.
 func (n *nearestDistances) measureClassCoverage(ctx context.Context, c *Calibration, covers []Coverage) error {
 	s := n.s
 	reach := make([][]float64, len(covers)) // reach of each class, by all of its photos

@@ -179,7 +179,7 @@ func (s *Sampler) scoreOwnItems(ctx context.Context) ([]ClassScores, error) {
 	return groupByClass(scores, own, own), err
 }
 
-// groupByClass returns the kept rows of each class.
+// rowsByClass returns the kept rows of each class.
 func (s *Sampler) rowsByClass() [][]int {
 	out := make([][]int, s.means.numClasses())
 	for row, i := range s.rowClass {

@@ -131,7 +131,7 @@ type Coverage struct {
 	LowestDecile  float64 `json:"low"`
 	MeanSize      float64 `json:"size"`
 	RefusalReason string  `json:"refused,omitempty"`
-	// NumOwnSpread is the same if classes use their own photos; nil if Refused.
+	// ByClass is the same if classes use their own photos; nil if Refused.
 	ByClass *ClassCoverage `json:"by_class,omitempty"`
 }
 

@@ -153,7 +153,7 @@ func (o *Options) setDefaults() error {
 	if o.Level < 0 || o.Level > 1 || o.Draws < 0 || o.MinRows < 0 || o.MaxSubClasses < 0 || o.Resamples < -1 ||
 		o.NumShown < 0 ||
 		o.MaxRows < 0 || o.MaxRows > 0 && o.MaxRows < minClassRows || o.Method != Ward && o.Method != Density {
-		return fmt.Errorf("discover: options out of range: level %g, draws %d, least %d, most %d, rows %d, "+
+		return fmt.Errorf("options out of range: level %g, draws %d, least %d, most %d, rows %d, "+
 			"resamples %d, shown %d, method %d", o.Level, o.Draws, o.MinRows, o.MaxSubClasses, o.MaxRows,
 			o.Resamples, o.NumShown, int(o.Method))
 	}

@@ -196,7 +196,7 @@ func TestOptions(t *testing.T) {
 	} {
 		if err := c.opt.setDefaults(); (err == nil) != c.good {
 			t.Errorf("%+v: %v", c.opt, err)
-		} else if err != nil && !strings.HasPrefix(err.Error(), "discover: options out of range: level ") {
+		} else if err != nil && !strings.HasPrefix(err.Error(), "options out of range: level ") {
 			t.Error(err)
 		}
 	}

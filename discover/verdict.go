@@ -123,7 +123,7 @@ func Judge(ctx context.Context, x *matrix.Dense, labels []int64, opt Options) (*
 
 func newClassSet(ctx context.Context, x *matrix.Dense, labels []int64, opt *Options) (*classSet, error) {
 	if x == nil || x.Rows != len(labels) {
-		return nil, errors.New("discover: the numbers of labels and of rows differ")
+		return nil, errors.New("the numbers of labels and of rows differ")
 	}
 	if err := opt.setDefaults(); err != nil {
 		return nil, err

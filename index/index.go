@@ -238,7 +238,7 @@ type Info struct {
 	Shortfall *Shortfall `json:"shortfall,omitempty"`
 }
 
-// NumLists describes the lists of near items into which an index is cut. A search that
+// Lists describes the lists of near items into which an index is cut. A search that
 // need not be exact reads Probes of them.
 type Lists struct {
 	NumLists int `json:"lists"`

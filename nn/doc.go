@@ -6,7 +6,7 @@
 // loads weights that were trained elsewhere.
 //
 // A [Net] runs a Spec: images go in, channels last, and embeddings come out; their gradient goes back
-// in, every [Param] then holds its own gradient, and an optimizer of package optim takes a step.
+// in, every [Param] then holds its own gradient, and an optimizer of package train takes a step.
 //
 //	spec, err := zoo.Network("vit_s16", zoo.Options{Input: nn.Shape{H: 224, W: 224, C: 3}, Dim: 128})
 //	net, err := nn.New(spec, nn.Options{Seed: 1, Freeze: []string{"patch_embed"}})

@@ -29,7 +29,7 @@ func (e *Net) ApplyMoments(m []float64) error {
 		}
 	}
 	if len(m) > 0 && (size == 0 || len(m)%size != 0) {
-		return fmt.Errorf("nn: %d moments of batch norms: a pass of this network has %d", len(m), size)
+		return fmt.Errorf("%d moments of batch norms: a pass of this network has %d", len(m), size)
 	}
 	for len(m) > 0 {
 		for _, s := range norms {

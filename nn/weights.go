@@ -51,7 +51,7 @@ func (e *Net) SetState(f *safetensors.File) error {
 		}
 		v, err := t.FiniteFloat32s()
 		if err != nil {
-			return fmt.Errorf("weights: %w", err)
+			return err
 		}
 		values[p] = v
 		if !slices.Equal(p.Shape, t.Shape) {

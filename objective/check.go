@@ -105,7 +105,7 @@ func checkLoss(l loss.Loss, traits loss.Traits) error {
 	default:
 		return nil
 	}
-	return fmt.Errorf("objective: the loss %T: %s", l, lack)
+	return fmt.Errorf("the loss %T: %s", l, lack)
 }
 
 // createParams makes a loss create its parameters and returns them; none for one that
@@ -131,19 +131,19 @@ func (o *Options) createParams(traits loss.Traits) ([]*loss.Param, error) {
 	params := l.Params()
 	for k, p := range params {
 		if p == nil || len(p.Value) == 0 || len(p.Grad) != len(p.Value) {
-			return nil, fmt.Errorf("objective: the loss %T: parameter %d must have numbers, as many in Grad as Value",
+			return nil, fmt.Errorf("the loss %T: parameter %d must have numbers, as many in Grad as Value",
 				l, k)
 		}
 	}
 	if _, ok := l.(loss.PerLabel); ok && len(params) == 0 {
-		return nil, fmt.Errorf("objective: the loss %T learns a number for each label but has no parameter", l)
+		return nil, fmt.Errorf("the loss %T learns a number for each label but has no parameter", l)
 	}
 	if traits.Proxies == 0 {
 		return params, nil
 	}
 	if len(params) == 0 || len(params[0].Shape) != 2 || int64(params[0].Shape[0]) != rows ||
 		params[0].Shape[1] != o.Dim || int64(len(params[0].Value)) != rows*int64(o.Dim) {
-		return nil, fmt.Errorf("objective: the loss %T: its first parameter must hold %d proxies of %d numbers", l,
+		return nil, fmt.Errorf("the loss %T: its first parameter must hold %d proxies of %d numbers", l,
 			rows, o.Dim)
 	}
 	return params, nil

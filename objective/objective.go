@@ -116,7 +116,7 @@ func New(o Options) (*Objective, error) {
 	all := append([]Weighted{{Weight: 1, Options: o}}, o.Plus...)
 	for k, w := range all {
 		if k > 0 && len(w.Options.Plus) > 0 {
-			return nil, errors.New("objective: a further loss has further losses itself: list them all side by " +
+			return nil, errors.New("a further loss has further losses itself: list them all side by " +
 				"side")
 		}
 		if k > 0 {

@@ -53,7 +53,7 @@ func (r *recipe) startsHeadAsWCCN() bool {
 // Twice as many take four times the memory and eight times the time.
 const maxWCCNFeatures = 4096
 
-// minSamplesPerClass settles the batches of a loss with proxies: as few samples of a class as fill the batch.
+// chooseProxyBatch chooses the batches of a loss with proxies: as few samples of a class as fill the batch.
 func (r *recipe) chooseProxyBatch() {
 	c := &r.cfg.Sample
 	if c.Name != balanced || r.lossOptions.Rule != 0 {

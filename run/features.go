@@ -18,7 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/format/rows"
-	dense "github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -245,12 +245,12 @@ func (f *featureCache) compute(ctx context.Context, from *feed, epoch int, pos [
 
 // evaluationFeatures returns the features of a feed's samples in the view of evaluation. Row i belongs to
 // position pos[i].
-func (f *featureCache) evaluationFeatures(ctx context.Context, from *feed) (x *dense.Dense, pos []int, err error) {
+func (f *featureCache) evaluationFeatures(ctx context.Context, from *feed) (x *matrix.Dense, pos []int, err error) {
 	v, keys, err := f.fillView(ctx, from, evaluationView)
 	if err != nil {
 		return nil, nil, err
 	}
-	x = dense.New(len(keys), f.body.Dim())
+	x = matrix.New(len(keys), f.body.Dim())
 	for i, k := range keys {
 		if row := v.rows[k]; row != nil {
 			copy(x.Row(len(pos)), row)

@@ -147,7 +147,7 @@ func TestFrozenAndEmbed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join("..", "nn", "onnxnet", "testdata", "residual.onnx")
+	path := filepath.Join("..", "internal", "network", "onnxnet", "testdata", "residual.onnx")
 	d := newPhotos(8, 10, 64)
 	m, _, err := Import(path, "", DataConfig{Pixels: "imagenet"})
 	if err != nil {

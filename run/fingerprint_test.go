@@ -26,7 +26,7 @@ func identity(t *testing.T, m *Model) embedding.Network {
 // TestIdentityOfForms: a network that was imported as layers or as operators keeps its fingerprint when it is saved
 // and loaded, as a run and as a network.
 func TestIdentityOfForms(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("..", "nn", "onnxnet", "testdata", "*.onnx"))
+	files, err := filepath.Glob(filepath.Join("..", "internal", "network", "onnxnet", "testdata", "*.onnx"))
 	if err != nil || len(files) < 10 {
 		t.Fatal(files, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/home"
-	dense "github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/objective"
 )
@@ -149,9 +149,9 @@ func (t *trainingStage) chooseByFeatures(ctx context.Context) error {
 	return t.choosePolicies(ctx, judged)
 }
 
-// computeStartFeatures are the features of the training samples before training.
+// startFeatures are the features of the training samples before training.
 type startFeatures struct {
-	x      *dense.Dense
+	x      *matrix.Dense
 	labels []int64 // training labels
 	seen   []int64 // labels as the loss gets them
 }
@@ -181,7 +181,7 @@ func (t *trainingStage) computeStartFeatures(ctx context.Context) (*startFeature
 }
 
 // featuresAt returns the features of the training samples at the given positions.
-func (t *trainingStage) featuresAt(x *dense.Dense, pos []int) *startFeatures {
+func (t *trainingStage) featuresAt(x *matrix.Dense, pos []int) *startFeatures {
 	return &startFeatures{x, labelsAt(t.sel.Train.Label, pos), labelsAt(t.population.lossLabels, pos)}
 }
 
@@ -256,7 +256,7 @@ func (t *trainingStage) initHead() error {
 
 // principalDirections returns the k eigenvectors of X'X with the largest eigenvalues, one after the
 // other. The rows are not centred, because cosine similarity refers to the origin.
-func principalDirections(x *dense.Dense, k int) ([]float32, error) {
+func principalDirections(x *matrix.Dense, k int) ([]float32, error) {
 	c := mat.NewSymDense(x.Cols, nil)
 	row := mat.NewVecDense(x.Cols, nil)
 	for i := range x.Rows {

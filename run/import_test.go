@@ -19,7 +19,7 @@ import (
 // copyTinyModel copies a small residual network, with a classifier, to a folder of the test.
 func copyTinyModel(t *testing.T) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "nn", "onnxnet", "testdata", "residual.onnx"))
+	data, err := os.ReadFile(filepath.Join("..", "internal", "network", "onnxnet", "testdata", "residual.onnx"))
 	if err != nil {
 		t.Fatal(err)
 	}

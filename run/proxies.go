@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/kindred-ml/kindred/eval"
-	dense "github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -80,7 +80,7 @@ func (t *trainingStage) initProxies(made *objective.Objective) error {
 }
 
 // computeStartEmbeddings returns the unit embeddings of the training samples before training.
-func (t *trainingStage) computeStartEmbeddings() (*dense.Dense, error) {
+func (t *trainingStage) computeStartEmbeddings() (*matrix.Dense, error) {
 	x := t.initialFeatures.x
 	if t.net.Spec().Head() != "" {
 		tail, err := t.net.Tail()

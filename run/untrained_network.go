@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/kindred-ml/kindred/eval"
-	dense "github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -112,14 +112,14 @@ const (
 // covariance normalisation (Hatch, Kajarekar and Stolcke 2006), shrunk as in regularised discriminant analysis
 // (Friedman 1989).
 type wccn struct {
-	weight  *dense.Dense // T
-	bias    []float32    // -T m
-	samples int          // number of samples that the layer was computed from
+	weight  *matrix.Dense // T
+	bias    []float32     // -T m
+	samples int           // number of samples that the layer was computed from
 }
 
 // newWCCN computes the layer from n x d features and the labels of the rows. It returns nil if
 // there are too few samples to estimate how samples of a class differ.
-func newWCCN(x *dense.Dense, labels []int64) *wccn {
+func newWCCN(x *matrix.Dense, labels []int64) *wccn {
 	n, d := x.Rows, x.Cols
 	classes := map[int64]int{} // index in means
 	var of []int
@@ -142,15 +142,15 @@ func newWCCN(x *dense.Dense, labels []int64) *wccn {
 			all[j] += float64(v)
 		}
 	}
-	apart := dense.New(n, d)
+	apart := matrix.New(n, d)
 	for i, k := range of {
 		mean, row := means.RawRowView(k), apart.Row(i)
 		for j, v := range x.Row(i) {
 			row[j] = float32(float64(v) - mean[j]/counts[k])
 		}
 	}
-	s := dense.New(d, d)
-	dense.Gemm(true, false, 1/float32(n-len(classes)), apart, apart, 0, s)
+	s := matrix.New(d, d)
+	matrix.Gemm(true, false, 1/float32(n-len(classes)), apart, apart, 0, s)
 	t := inverseRoot(s)
 	if t == nil {
 		return nil
@@ -168,7 +168,7 @@ func newWCCN(x *dense.Dense, labels []int64) *wccn {
 
 // inverseRoot returns T for the covariance S, which it shrinks in place. T is triangular, because
 // only T'T counts. It is nil if the variance is zero.
-func inverseRoot(s *dense.Dense) *dense.Dense {
+func inverseRoot(s *matrix.Dense) *matrix.Dense {
 	d := s.Rows
 	trace := 0.0
 	for i := range d {
@@ -193,7 +193,7 @@ func inverseRoot(s *dense.Dense) *dense.Dense {
 	if err := inverse.InverseTri(&lower); err != nil {
 		return nil
 	}
-	t := dense.New(d, d)
+	t := matrix.New(d, d)
 	for i := range d {
 		for j := range i + 1 {
 			t.Row(i)[j] = float32(inverse.At(i, j) * math.Sqrt(1+wccnShrinkage))
@@ -203,21 +203,21 @@ func inverseRoot(s *dense.Dense) *dense.Dense {
 }
 
 // reduced returns a layer of n values, the principal components of the layer's output for the rows of x.
-func (w *wccn) reduced(x *dense.Dense, n int) (*wccn, error) {
+func (w *wccn) reduced(x *matrix.Dense, n int) (*wccn, error) {
 	values, err := principalDirections(w.apply(x), n)
 	if err != nil {
 		return nil, err
 	}
-	axes, weight, bias := dense.FromSlice(n, x.Cols, values), dense.New(n, x.Cols), dense.New(n, 1)
-	dense.Gemm(false, false, 1, axes, w.weight, 0, weight)
-	dense.Gemm(false, false, 1, axes, dense.FromSlice(x.Cols, 1, w.bias), 0, bias)
+	axes, weight, bias := matrix.FromSlice(n, x.Cols, values), matrix.New(n, x.Cols), matrix.New(n, 1)
+	matrix.Gemm(false, false, 1, axes, w.weight, 0, weight)
+	matrix.Gemm(false, false, 1, axes, matrix.FromSlice(x.Cols, 1, w.bias), 0, bias)
 	return &wccn{weight: weight, bias: bias.Data, samples: w.samples}, nil
 }
 
 // apply returns the layer's output for the rows of x.
-func (w *wccn) apply(x *dense.Dense) *dense.Dense {
-	y := dense.New(x.Rows, w.weight.Rows)
-	dense.Gemm(false, true, 1, x, w.weight, 0, y)
+func (w *wccn) apply(x *matrix.Dense) *matrix.Dense {
+	y := matrix.New(x.Rows, w.weight.Rows)
+	matrix.Gemm(false, true, 1, x, w.weight, 0, y)
 	for i := range y.Rows {
 		for j, b := range w.bias {
 			y.Row(i)[j] += b
@@ -293,7 +293,7 @@ func (t *trainer) computeWCCNFrom(ctx context.Context, s *scoredSet, net train.N
 		return nil, err
 	}
 	var values [2][]float64 // without the layer, with it
-	for i, x := range []*dense.Dense{s.q.X, eval.NormalizeRows(w.apply(s.q.X))} {
+	for i, x := range []*matrix.Dense{s.q.X, eval.NormalizeRows(w.apply(s.q.X))} {
 		m := newMargins(x, s.q.FineLabels(), distance)
 		if err := m.addEachOther(ctx); err != nil {
 			return nil, err
@@ -358,7 +358,7 @@ func (e *Embeddings) RecomputeWCCN(from func(pos int) bool) (*Embeddings, error)
 			values, labels = append(values, e.X.Row(row)...), append(labels, e.Part.Label[pos])
 		}
 	}
-	w := newWCCN(dense.FromSlice(len(labels), e.X.Cols, values), labels)
+	w := newWCCN(matrix.FromSlice(len(labels), e.X.Cols, values), labels)
 	if w == nil {
 		return nil, errors.New("too few training samples are left to compute layer wccn")
 	}

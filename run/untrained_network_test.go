@@ -7,16 +7,16 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
-	dense "github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 )
 
 // newClassRows are n rows of d values in classes, which differ more along the first axis than
 // along the others, in and between classes as given.
-func newClassRows(n, d, classes int, within, between []float64) (*dense.Dense, []int64) {
+func newClassRows(n, d, classes int, within, between []float64) (*matrix.Dense, []int64) {
 	rng := rand.New(rand.NewPCG(7, 7))
-	x, labels := dense.New(n, d), make([]int64, n)
-	centres := dense.New(classes, d)
+	x, labels := matrix.New(n, d), make([]int64, n)
+	centres := matrix.New(classes, d)
 	for c := range classes {
 		for j := range d {
 			centres.Row(c)[j] = float32(between[j] * rng.NormFloat64())
@@ -82,7 +82,7 @@ func TestWCCN(t *testing.T) {
 			}
 		}
 	}
-	row := dense.New(1, d)
+	row := matrix.New(1, d)
 	for j := range d {
 		row.Data[j] = float32(mean[j])
 	}
@@ -221,7 +221,7 @@ func TestRecomputed(t *testing.T) {
 }
 
 // maxDifference is the largest difference of two matrices.
-func maxDifference(a, b *dense.Dense) (d float32) {
+func maxDifference(a, b *matrix.Dense) (d float32) {
 	for i, v := range a.Data {
 		d = max(d, v-b.Data[i], b.Data[i]-v)
 	}

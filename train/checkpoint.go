@@ -127,7 +127,7 @@ func stateChecksum(f *safetensors.File) string {
 // Write writes the checkpoint as a safetensors file.
 func (c *Checkpoint) Write(w io.Writer) error {
 	if c.file == nil {
-		return errors.New("train: the checkpoint has no tensors: use one that Run made or ReadCheckpoint read")
+		return errors.New("the checkpoint has no tensors: use one that Run made or ReadCheckpoint read")
 	}
 	state, err := json.Marshal(c)
 	if err != nil {

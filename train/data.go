@@ -137,7 +137,7 @@ func embed(ctx context.Context, net Network, d Data, first, end, size int) (x *m
 			return nil, nil, err
 		}
 		if e.Rows != len(b.Pos) || e.Cols != x.Cols || len(pos)+e.Rows > n {
-			return nil, nil, fmt.Errorf("train: the network made %d x %d embeddings of %d samples of %d, of length "+
+			return nil, nil, fmt.Errorf("the network made %d x %d embeddings of %d samples of %d, of length "+
 				"%d", e.Rows, e.Cols,
 				len(b.Pos), n, x.Cols)
 		}

@@ -50,7 +50,7 @@ func points(n int, seed uint64) (*matrix.Dense, []int64) {
 	return x, labels
 }
 
-// ExampleRun trains a linear layer with a loss of your own.
+// ExampleLoop trains a linear layer with a loss of your own.
 func ExampleLoop() {
 	ctx := context.Background()
 	x, labels := points(400, 1)

@@ -59,7 +59,7 @@ func (s *Stage) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("train: unknown stage %q: must be one of %s", text, strings.Join(stageNames[:], ", "))
+	return fmt.Errorf("unknown stage %q: must be one of %s", text, strings.Join(stageNames[:], ", "))
 }
 
 // observer calls an observing function, one call at a time, and never after the end of the run.

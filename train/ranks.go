@@ -52,11 +52,11 @@ func (c *Config) prepareRanks() error {
 		return nil
 	}
 	if c.MicroBatch == 0 {
-		return errors.New("train: Config.Ranks needs MicroBatch: ranks share the micro-batches of a batch")
+		return errors.New("Config.Ranks needs MicroBatch: ranks share the micro-batches of a batch")
 	}
 	m, ok := c.Network.(momentsNetwork)
 	if !ok {
-		return errors.New("train: Config.Ranks needs a Network with the methods of *nn.Net for moments")
+		return errors.New("Config.Ranks needs a Network with the methods of *nn.Net for moments")
 	}
 	m.DeferMoments(true)
 	return nil

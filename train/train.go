@@ -155,7 +155,7 @@ func New(c Config) (*Trainer, error) {
 	if c.MicroBatch > 0 {
 		net, ok := c.Network.(MicroBatchNetwork)
 		if !ok {
-			return nil, errors.New("train: Config.MicroBatch needs a Network with the method ForwardMicroBatch")
+			return nil, errors.New("Config.MicroBatch needs a Network with the method ForwardMicroBatch")
 		}
 		t.micro.net, t.micro.ranks = net, c.Ranks
 	}
@@ -213,29 +213,29 @@ func (c *Config) check() error {
 		{c.EarlyStopping.isOn() && c.Eval == nil, "Eval, which EarlyStopping needs,"},
 	} {
 		if p.missing {
-			return fmt.Errorf("train: Config.%s is not set", p.what)
+			return fmt.Errorf("Config.%s is not set", p.what)
 		}
 	}
 	switch {
 	case c.Epochs < 1:
-		return fmt.Errorf("train: Config.Epochs is %d: must be at least 1", c.Epochs)
+		return fmt.Errorf("Config.Epochs is %d: must be at least 1", c.Epochs)
 	case !(c.EarlyStopping.MinDelta >= 0):
-		return fmt.Errorf("train: Config.EarlyStopping.MinDelta is %v: must be at least 0", c.EarlyStopping.MinDelta)
+		return fmt.Errorf("Config.EarlyStopping.MinDelta is %v: must be at least 0", c.EarlyStopping.MinDelta)
 	case c.Average < 0 || c.Interpolation.Parts < 0 || c.Budget < 0:
-		return fmt.Errorf("train: Config.Average is %v, Interpolation.Parts %d, Budget %v: none may be negative; "+
+		return fmt.Errorf("Config.Average is %v, Interpolation.Parts %d, Budget %v: none may be negative; "+
 			"0 turns one off", c.Average, c.Interpolation.Parts,
 			c.Budget)
 	case !c.Deadline.IsZero() && c.Ranks != nil:
-		return errors.New("train: Config.Deadline and Ranks are both set: only one is allowed, because clocks differ")
+		return errors.New("Config.Deadline and Ranks are both set: only one is allowed, because clocks differ")
 	case c.Interpolation.isOn() && !c.EarlyStopping.isOn():
-		return errors.New("train: Config.Interpolation needs EarlyStopping, because it compares places by its metric")
+		return errors.New("Config.Interpolation needs EarlyStopping, because it compares places by its metric")
 	case c.MicroBatch < 0:
-		return fmt.Errorf("train: Config.MicroBatch is %d: must not be negative; 0 means whole batches", c.MicroBatch)
+		return fmt.Errorf("Config.MicroBatch is %d: must not be negative; 0 means whole batches", c.MicroBatch)
 	case c.IDs != nil && len(c.IDs) != len(c.Labels):
-		return fmt.Errorf("train: Config.Labels has %d labels, but IDs has %d: the numbers must be "+
+		return fmt.Errorf("Config.Labels has %d labels, but IDs has %d: the numbers must be "+
 			"equal", len(c.Labels), len(c.IDs))
 	case c.Sampler.Batches() < 1:
-		return errors.New("train: the sampler has no batches")
+		return errors.New("the sampler has no batches")
 	}
 	return nil
 }

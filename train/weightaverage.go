@@ -37,7 +37,7 @@ func newAverage(net Network, epochs float64, steps int) (weightAverage, error) {
 	}
 	if _, far := net.(Remote); far {
 		return weightAverage{},
-			errors.New("train: Config.Average does not work with a Remote network, whose parameters " +
+			errors.New("Config.Average does not work with a Remote network, whose parameters " +
 				"change on its device")
 	}
 	a := weightAverage{params: net.Params(), horizon: max(1, epochs*float64(steps))}

@@ -54,7 +54,7 @@ func TestEmbedKeep(t *testing.T) {
 	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
 		t.Setenv(name, home)
 	}
-	model, out := filepath.Join("..", "..", "nn", "onnxnet", "testdata", "residual.onnx"), t.TempDir()
+	model, out := filepath.Join("..", "..", "internal", "network", "onnxnet", "testdata", "residual.onnx"), t.TempDir()
 	embed := func(name string, more ...string) string {
 		t.Helper()
 		path := filepath.Join(out, name)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
-	towers "github.com/kindred-ml/kindred/internal/network/textencoder"
+	"github.com/kindred-ml/kindred/internal/network/textencoder"
 )
 
 // choiceFlags give labels as words.
@@ -19,7 +19,7 @@ func (f *choiceFlags) add(fs flags) {
 	fs.list(&f.labels, "choices", nil, "labels as words, with commas between them, instead of a gallery: the text "+
 		"tower of --words decides", completeNothing)
 	fs.repeated(&f.templates, "template", "text around each label of --choices, with {} for the label; may be "+
-		"repeated, and the mean decides (default \""+towers.Template+"\")", completeNothing)
+		"repeated, and the mean decides (default \""+textencoder.Template+"\")", completeNothing)
 }
 
 // check refuses labels and templates with wrong values.
@@ -37,10 +37,10 @@ func (f *choiceFlags) check(spec *lookup.Spec) error {
 		}
 	}
 	if f.templates == nil {
-		f.templates = []string{towers.Template}
+		f.templates = []string{textencoder.Template}
 	}
 	for _, t := range f.templates {
-		if !strings.Contains(t, towers.Slot) {
+		if !strings.Contains(t, textencoder.Slot) {
 			return usagef("--template %q: want {}, where the label stands", t)
 		}
 	}

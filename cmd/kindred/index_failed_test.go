@@ -34,7 +34,7 @@ func TestFailedIndexLeavesNothing(t *testing.T) {
 		"id,embedding_0,tag\na,1,x\na,2,y\n":                                `rows 1 and 2 both have the id "a"`,
 		"id,embedding_0,label\na,1,x\na,2,y\n":                              `rows 1 and 2 both have the id "a"`,
 		"path,id,embedding_0,label\nx,a,1,x\ny,a,2,y\n":                     `rows 1 and 2 both have the id "a"`,
-		"id,embedding_0,tag\na,1,x\n..,2,y\n":                               "means a folder in an address",
+		"id,embedding_0,tag\na,1,x\n..,2,y\n":                               "would be a folder in an address",
 	} {
 		for _, dir := range []string{filepath.Join(home, "new", "deep", "E.index"), filepath.Dir(mine)} {
 			if err := os.WriteFile(vectors, []byte(bad), 0o666); err != nil {

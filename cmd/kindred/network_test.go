@@ -16,7 +16,7 @@ import (
 // onnxFile is a small residual network of PyTorch's, for images of 32 x 32.
 func onnxFile(t *testing.T) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "nn", "onnxnet", "testdata", "residual.onnx"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "internal", "network", "onnxnet", "testdata", "residual.onnx"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestNetworkShow(t *testing.T) {
 		"input   image: FLOAT [batch, 3, 32, 32]") {
 		t.Errorf("%s", text)
 	}
-	weights := filepath.Join("..", "..", "nn", "onnxnet", "testdata", "residual.safetensors")
+	weights := filepath.Join("..", "..", "internal", "network", "onnxnet", "testdata", "residual.safetensors")
 	if text := mustRun(t, "network", "show", weights); !strings.Contains(text, "3 tensors, 6 178 values") {
 		t.Errorf("%s", text)
 	}
@@ -177,7 +177,7 @@ func TestNetworkMistakes(t *testing.T) {
 		{"--cut needs an ONNX file; resnet18", exitUsage, []string{"export", "--network", "resnet18", "--cut", "a",
 			"--out", "x.onnx"}},
 		{"missing argument RUN", exitUsage, []string{"embed", "--data", "d", "--out", "x.npy"}},
-		{"made for images", exitFailure, []string{"network", "show", filepath.Join("..", "..", "nn", "onnxnet",
+		{"made for images", exitFailure, []string{"network", "show", filepath.Join("..", "..", "internal", "network", "onnxnet",
 			"testdata",
 			"dense.onnx"), "--size", "32"}},
 	} {

@@ -35,7 +35,7 @@ func TestIndexOfPythonsNumbers(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	code, _, stderr := runArgs(t, "index", "search", ix, "--id", "a", "--filter", "size < 20")
-	if code != exitUsage || !strings.Contains(stderr, `"n/a" of item "c" is no number`) {
+	if code != exitUsage || !strings.Contains(stderr, `"n/a" of item "c" is not a number`) {
 		t.Errorf("status %d: %s", code, stderr)
 	}
 }

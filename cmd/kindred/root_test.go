@@ -55,7 +55,7 @@ func TestExitStatus(t *testing.T) {
 		{"usage", []string{"try"}, usagef("k must be positive, got %d", -1), exitUsage, "k must be positive, got -1"},
 		{"interrupt", []string{"try"}, context.Canceled, exitFailure, "interrupted"},
 		{"panic", []string{"try"}, nil, exitFailure, `internal error: boom \x1b[2J` + "\n"},
-		{"stack of a panic", []string{"try"}, nil, exitFailure, "kindred.boom("},
+		{"stack of a panic", []string{"try"}, nil, exitFailure, "kindred.panicHostile("},
 		{"version of a panic", []string{"try"}, nil, exitFailure, currentVersion().String() + "command kindred try\n"},
 		{"command of a panic", []string{"try", "--memory", "9GiB"}, nil, exitFailure, "kindred try --memory 9GiB\n"},
 	} {

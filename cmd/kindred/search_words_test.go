@@ -15,7 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
-	towers "github.com/kindred-ml/kindred/internal/network/textencoder"
+	"github.com/kindred-ml/kindred/internal/network/textencoder"
 	"github.com/kindred-ml/kindred/internal/test/netcases"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/safetensors"
@@ -165,7 +165,7 @@ func TestSearchByWords(t *testing.T) {
 	photos, ix := writePhotos(t), filepath.Join(t.TempDir(), "ix")
 	net := saveImageTower(t, 12)
 	mustRun(t, "index", "create", "--network", net, "--data", photos, "--out", ix, "--words", towerDir)
-	tower, err := towers.Open(towerDir)
+	tower, err := textencoder.Open(towerDir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func TestIdentifyByWords(t *testing.T) {
 	net := saveImageTower(t, 12)
 	mustRun(t, "index", "create", "--network", net, "--data", photos, "--out", ix, "--words", towerDir)
 	_, vectors := orderByCosine(t, ix, make([]float64, 12))
-	tower, err := towers.Open(towerDir)
+	tower, err := textencoder.Open(towerDir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -454,7 +454,7 @@ func TestFolderWithBothTowers(t *testing.T) {
 			config + `}`
 	})
 	mustRun(t, "index", "create", both, photos, "--out", ix)
-	tower, err := towers.Open(both)
+	tower, err := textencoder.Open(both)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -326,12 +326,12 @@ func TestServeRefuses(t *testing.T) {
 		{[]string{"serve", dir, "--review", t.TempDir(), "--listen", port}, exitFailure, "review.json"},
 		{[]string{"serve", dir, "--origin", "x", "--listen", port}, exitFailure, "origin"},
 		{[]string{"serve", dir, "--listen", "nowhere"}, exitFailure, "--listen nowhere"},
-		{[]string{"serve", dir, "--listen", port, "--trusted-proxy", "x"}, exitUsage, "want an address, a network"},
+		{[]string{"serve", dir, "--listen", port, "--trusted-proxy", "x"}, exitUsage, "must be an address, a network"},
 		{[]string{"serve", dir, "--listen", port, "--trusted-proxy", "::/0"}, exitUsage, "it would trust all"},
 		{[]string{"serve", dir, "--listen", port, "--trusted-proxy", "loopback,10.0.0.7"}, exitUsage,
 			"--trusted-proxy 10.0.0.7/32: only this machine can connect"},
 		{[]string{"serve", "key", "--name", "a"}, exitUsage, "--file"},
-		{[]string{"serve", "key", "--name", "a b", "--file", dir + "k"}, exitUsage, "cannot be called"},
+		{[]string{"serve", "key", "--name", "a b", "--file", dir + "k"}, exitUsage, "must be letters, digits"},
 		{[]string{"serve", "key", "--name", "a", "--may", "own", "--file", dir + "k"}, exitUsage, "own"},
 	} {
 		if code, _, errOut := runArgs(t, c.args...); code != c.code || !strings.Contains(errOut, c.says) {

@@ -85,12 +85,12 @@ func TestStoreCommands(t *testing.T) {
 	}{
 		{[]string{"index", "search", "--store", url, photo}, "name with --run"},
 		{[]string{"index", "search", "--store", url, "--id", "c1/2.png", "--filter", `label > "c0"`},
-			"by = and != only in Qdrant"},
+			"compares texts only by = and !="},
 		{[]string{"index", "search", "--store", url, "--id", "nobody"}, "has no item"},
 		{[]string{"index", "search", dir, "--run", run, photo}, "--run does not apply to an index"},
 		{[]string{"index", "create", "--run", run, "--data", photos, "--store", url, "--out", dir}, "not both"},
 		{[]string{"index", "create", "--run", run, "--data", photos, "--store", url, "--distance", "dot"},
-			"by euclidean distance"},
+			"the euclidean distance, not"},
 		{[]string{"search", photo, "--store", url, "--in", photos}, "--in does not apply to a store"},
 	} {
 		if code, _, errOut := runArgs(t, c.args...); code == exitOK || !strings.Contains(errOut, c.says) {

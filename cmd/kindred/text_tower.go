@@ -11,7 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/collection/provenance"
-	towers "github.com/kindred-ml/kindred/internal/network/textencoder"
+	"github.com/kindred-ml/kindred/internal/network/textencoder"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -42,7 +42,7 @@ func (a *app) recordTower(dir string, m *run.Model, network string, to *index.Ne
 	if !named {
 		dir = networkFolder(network)
 	}
-	if dir == "" || !named && !towers.IsTower(dir) {
+	if dir == "" || !named && !textencoder.IsTower(dir) {
 		return nil
 	}
 	_, err := provenance.OpenTower(m, network, dir)

@@ -35,12 +35,12 @@ func Guess(f *safetensors.File) (name string, o Options, err error) {
 	}
 	switch {
 	case len(f.Tensors) == 0:
-		return "", o, errors.New("weights: the file holds no tensors")
+		return "", o, errors.New("the file holds no tensors")
 	case best.name == "":
-		return "", o, fmt.Errorf("weights: the file's %d tensors (%s, ...) are not those of a known network",
+		return "", o, fmt.Errorf("the file's %d tensors (%s, ...) are not those of a known network",
 			len(f.Tensors), f.Tensors[0].Name)
 	case 10*fits < 9*of:
-		return "", o, fmt.Errorf("weights: the file's %d tensors come nearest to %s, but hold only %d of the %d "+
+		return "", o, fmt.Errorf("the file's %d tensors come nearest to %s, but hold only %d of the %d "+
 			"parameters of its body", len(f.Tensors), best.name, fits, of)
 	}
 	return best.name, best.o, nil

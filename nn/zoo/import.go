@@ -253,7 +253,7 @@ func (m *matcher) value(p *nn.Param, s []source, opt ImportOptions, r *ImportRep
 		}
 		v, err := one.tensor.FiniteFloat32s()
 		if err != nil {
-			return nil, fmt.Errorf("weights: %w", err)
+			return nil, err
 		}
 		if s := one.tensor.Shape; one.as.transpose && len(s) == 2 {
 			v = transposed(v, s)

@@ -48,7 +48,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestDidYouMean: a word is proposed if no more than half of the letters and
+// TestSuggest: a word is proposed if no more than half of the letters and
 // one differ, and of several the nearest.
 func TestSuggest(t *testing.T) {
 	names := []string{"abcdefgh", "abcdxxxx", "z"}

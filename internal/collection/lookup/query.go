@@ -98,7 +98,7 @@ func (q *Query) items() (out []store.Hit) {
 	return out
 }
 
-// matcher tells which items are a query itself: by digest, file or bytes of the content, as package itself says.
+// matcher tells which items are a query itself: by digest, file or bytes of the content, as package selfmatch says.
 type matcher []queryContent
 
 // queryContent is the content of a query, or of a term of a sum.

@@ -20,7 +20,7 @@ type Options struct {
 	FirstKind Kind // of the tiles; Automatic, except in tests
 }
 
-// TopK finds the k nearest rows of g for each row of queries, as package rank defines it, without the
+// TopK finds the k nearest rows of g for each row of queries, as package eval defines it, without the
 // items that the queries are. rows and values hold k entries for each query in turn. Its only error is
 // ctx.Err().
 func TopK(ctx context.Context, queries, g *matrix.Dense, self Self, k int, opt Options) (rows []int32,

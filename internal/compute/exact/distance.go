@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// Distance is what orders rows; package rank says by which formula.
+// Distance is what orders rows; package eval says by which formula.
 type Distance int
 
 // Distances.

@@ -3,9 +3,9 @@
 // row. All pairs are scored fast and approximately; only those that could change a result are then
 // scored exactly.
 //
-//	Best       the k nearest rows of a gallery     package rank: neighbours
-//	Runner     the pairs that a Sink asks for      package rank: counts against the scores of positives
-//	Heads      the first rows of each ranking      package rank: queries with many positives
+//	Best       the k nearest rows of a gallery     package eval: neighbours
+//	Runner     the pairs that a Sink asks for      package eval: counts against the scores of positives
+//	Heads      the first rows of each ranking      package eval: queries with many positives
 //	Assigner   the nearest of some centroids       package cluster
 //	nearest    the k nearest of rows in files      package index
 //

@@ -12,15 +12,15 @@ import (
 // checkRows returns an error for an empty matrix, and for the first row with a value that is not finite.
 func checkRows(x *matrix.Dense) error {
 	if x.Rows == 0 {
-		return errors.New("projection: no rows to place")
+		return errors.New("no rows to place")
 	}
 	if x.Cols == 0 {
-		return errors.New("projection: the rows have no values (0 columns)")
+		return errors.New("the rows have no values (0 columns)")
 	}
 	for i := range x.Rows {
 		for j, v := range x.Row(i) {
 			if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
-				return fmt.Errorf("projection: row %d holds %v in column %d: leave such rows out, or find out where "+
+				return fmt.Errorf("row %d holds %v in column %d: leave such rows out, or find out where "+
 					"they come from", i, v, j)
 			}
 		}

@@ -19,14 +19,14 @@ func Divergence(ctx context.Context, x *matrix.Dense, mapX, mapY []float64, perp
 	}
 	n := x.Rows
 	if len(mapX) != n || len(mapY) != n {
-		return 0, fmt.Errorf("projection: the map has %d x and %d y coordinates, but there are %d rows", len(mapX),
+		return 0, fmt.Errorf("the map has %d x and %d y coordinates, but there are %d rows", len(mapX),
 			len(mapY), n)
 	}
 	if n == 1 {
 		return 0, nil
 	}
 	if !(perplexity >= 1 && perplexity < float64(n)) {
-		return 0, fmt.Errorf("projection: perplexity %g with %d rows", perplexity, n)
+		return 0, fmt.Errorf("perplexity %g with %d rows", perplexity, n)
 	}
 	y := make(points, 2*n)
 	for i := range n {
@@ -34,7 +34,7 @@ func Divergence(ctx context.Context, x *matrix.Dense, mapX, mapY []float64, perp
 	}
 	kl, err := divergence(ctx, x, y, perplexity)
 	if err != nil {
-		return 0, fmt.Errorf("projection: the divergence of a map of %d rows: %w", n, err)
+		return 0, fmt.Errorf("the divergence of a map of %d rows: %w", n, err)
 	}
 	return kl, nil
 }

@@ -34,11 +34,11 @@ func PCA(ctx context.Context, x *matrix.Dense, k int) (*Components, error) {
 		return nil, err
 	}
 	if k < 1 {
-		return nil, fmt.Errorf("projection: %d principal components: must be at least 1", k)
+		return nil, fmt.Errorf("%d principal components: must be at least 1", k)
 	}
 	out, err := computePCA(ctx, x, k)
 	if err != nil {
-		return nil, fmt.Errorf("projection: the principal components of %d rows: %w", x.Rows, err)
+		return nil, fmt.Errorf("the principal components of %d rows: %w", x.Rows, err)
 	}
 	return out, nil
 }

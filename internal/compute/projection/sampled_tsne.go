@@ -33,7 +33,7 @@ func (c SampledTSNE) Run(ctx context.Context, x *matrix.Dense) (*Map, error) {
 	most := c.Rows
 	most = cmp.Or(most, sampleRows)
 	if most < 1 {
-		return nil, fmt.Errorf("projection: the sample of the map has %d rows: must be at least 1", most)
+		return nil, fmt.Errorf("the sample of the map has %d rows: must be at least 1", most)
 	}
 	if x.Rows <= most {
 		return c.TSNE.Run(ctx, x)
@@ -114,7 +114,7 @@ const (
 // It returns an error for another number of columns and values that are not finite, and ctx.Err(), wrapped.
 func (a *Anchors) Place(ctx context.Context, x *matrix.Dense) (xs, ys []float64, err error) {
 	if x.Cols != a.x.Cols {
-		return nil, nil, fmt.Errorf("projection: the rows have %d columns, but the anchors have %d", x.Cols, a.x.Cols)
+		return nil, nil, fmt.Errorf("the rows have %d columns, but the anchors have %d", x.Cols, a.x.Cols)
 	}
 	if err := checkRows(x); err != nil {
 		return nil, nil, err
@@ -123,7 +123,7 @@ func (a *Anchors) Place(ctx context.Context, x *matrix.Dense) (xs, ys []float64,
 	for lo := 0; lo < x.Rows; lo += placeBatch {
 		hi := min(lo+placeBatch, x.Rows)
 		if err := a.place(ctx, x.RowRange(lo, hi), xs[lo:hi], ys[lo:hi]); err != nil {
-			return nil, nil, fmt.Errorf("projection: %d rows beside %d: %w", x.Rows, a.x.Rows, err)
+			return nil, nil, fmt.Errorf("%d rows beside %d: %w", x.Rows, a.x.Rows, err)
 		}
 		a.progress(lo/placeBatch + 1)
 	}

@@ -71,7 +71,7 @@ func (c TSNE) withDefaults(n int) (TSNE, error) {
 	if c.Perplexity == 0 {
 		c.Perplexity = max(1, min(30, float64(n-1)/3))
 	} else if n > 1 && !(c.Perplexity >= 1 && c.Perplexity < float64(n)) {
-		return c, fmt.Errorf("projection: perplexity %g with %d rows: must be at least 1 and less than the number of "+
+		return c, fmt.Errorf("perplexity %g with %d rows: must be at least 1 and less than the number of "+
 			"rows (about a third of it at most is sensible)", c.Perplexity, n)
 	}
 	c.Iterations = cmp.Or(c.Iterations, 1000)
@@ -81,7 +81,7 @@ func (c TSNE) withDefaults(n int) (TSNE, error) {
 		c.LearningRate = max(float64(n)/48, 50)
 	}
 	if c.Iterations < 0 || c.EarlyIterations < 0 || !(c.Exaggeration >= 1) || !(c.LearningRate > 0) {
-		return c, fmt.Errorf("projection: t-SNE with %d iterations, %d of them early, exaggeration %g, learning rate "+
+		return c, fmt.Errorf("t-SNE with %d iterations, %d of them early, exaggeration %g, learning rate "+
 			"%g", c.Iterations, c.EarlyIterations, c.Exaggeration, c.LearningRate)
 	}
 	if c.Method == Auto {
@@ -91,7 +91,7 @@ func (c TSNE) withDefaults(n int) (TSNE, error) {
 		}
 	}
 	if _, err := c.Method.MarshalText(); err != nil {
-		return c, fmt.Errorf("projection: unknown t-SNE method %d", int(c.Method))
+		return c, fmt.Errorf("unknown t-SNE method %d", int(c.Method))
 	}
 	return c, nil
 }
@@ -119,7 +119,7 @@ func (c TSNE) Run(ctx context.Context, x *matrix.Dense) (*Map, error) {
 		return out, nil
 	}
 	if err := c.placeRows(ctx, pullInOutliers(x), out); err != nil {
-		return nil, fmt.Errorf("projection: %w", err)
+		return nil, fmt.Errorf("placing %d rows: %w", n, err)
 	}
 	return out, nil
 }

@@ -46,7 +46,7 @@ func forEachCase(t *testing.T, check func(t *testing.T, c *Candidates)) {
 	}
 }
 
-// apart returns the distance of two rows by the definition in package rank.
+// apart returns the distance of two rows by the definition in package eval.
 func (c *Candidates) apart(x, y []float32) float64 {
 	return eval.DistanceFunc(matrix.FromSlice(1, len(x), x), matrix.FromSlice(1, len(y), y), c.By)(0, 0)
 }

@@ -6,7 +6,7 @@
 //	distance, err := c.KReciprocal(ctx, rerank.K1, rerank.K2, rerank.Lambda)
 //	order := rerank.Order(distance) // positions in found, the nearest first
 //
-// Distances are those of package rank, in float64. A result depends on its arguments only, not on the number of
+// Distances are those of package eval, in float64. A result depends on its arguments only, not on the number of
 // threads, and candidates at equal distances keep their order. Nothing is found that the search did not find: a
 // re-ranking needs more candidates than results.
 package rerank

@@ -29,13 +29,13 @@ func (s *Shape) OutW() int { return (s.W+2*s.PadW+s.EndW-s.S)/s.StrideW + 1 }
 func (s *Shape) Check() error {
 	switch {
 	case s.N < 0 || s.H < 1 || s.W < 1 || s.C < 1 || s.K < 1 || s.R < 1 || s.S < 1:
-		return fmt.Errorf("conv: sizes must be positive: %+v", *s)
+		return fmt.Errorf("sizes must be positive: %+v", *s)
 	case s.StrideH < 1 || s.StrideW < 1 || s.PadH < 0 || s.PadW < 0 || s.EndH < 0 || s.EndW < 0:
-		return fmt.Errorf("conv: stride must be at least 1 and padding at least 0: %+v", *s)
+		return fmt.Errorf("stride must be at least 1 and padding at least 0: %+v", *s)
 	case s.Groups < 1 || s.C%s.Groups != 0 || s.K%s.Groups != 0:
-		return fmt.Errorf("conv: %d groups do not divide %d input and %d output channels", s.Groups, s.C, s.K)
+		return fmt.Errorf("%d groups do not divide %d input and %d output channels", s.Groups, s.C, s.K)
 	case s.R > s.H+2*s.PadH+s.EndH || s.S > s.W+2*s.PadW+s.EndW:
-		return fmt.Errorf("conv: a %d x %d kernel is larger than its padded %d x %d input", s.R, s.S,
+		return fmt.Errorf("a %d x %d kernel is larger than its padded %d x %d input", s.R, s.S,
 			s.H+2*s.PadH+s.EndH, s.W+2*s.PadW+s.EndW)
 	}
 	return nil

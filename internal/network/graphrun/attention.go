@@ -22,7 +22,7 @@ func (c *call) heads(i int, attr string) (*Tensor, error) {
 	case 3:
 		n := int(min(max(c.int(attr, 0), 0), 1<<20))
 		if n < 1 || s[2]%n != 0 {
-			return nil, fmt.Errorf("%s = %d for an input of %d", attr, n, s)
+			return nil, fmt.Errorf("%s is %d, which does not divide an input of %d channels", attr, n, s)
 		}
 		d := s[2] / n
 		return c.gather(x, []int{s[0], n, s[1], d}, []int{s[1] * s[2], d, s[2], 1}, 0)
@@ -33,7 +33,7 @@ func (c *call) heads(i int, attr string) (*Tensor, error) {
 // attention is softmax(scale Q K' + mask) V, as opset 23 has it, without what generates text.
 func attention(c *call) ([]*Tensor, error) {
 	if c.hasInput(4) || c.hasInput(5) || c.hasInput(6) {
-		return nil, errors.New("it takes keys and values of earlier runs, which is not computed")
+		return nil, errors.New("it takes past keys and values (a cache), which is not supported")
 	}
 	q, err := c.heads(0, "q_num_heads")
 	if err != nil {
@@ -51,7 +51,7 @@ func attention(c *call) ([]*Tensor, error) {
 	nk, tk, dv := k.Shape[1], k.Shape[2], v.Shape[3]
 	if k.Shape[0] != batch || v.Shape[0] != batch || k.Shape[3] != d || v.Shape[1] != nk || v.Shape[2] != tk ||
 		nk == 0 || nq%nk != 0 || tk == 0 {
-		return nil, fmt.Errorf("queries of %d, keys of %d and values of %d do not match", q.Shape, k.Shape,
+		return nil, fmt.Errorf("queries of shape %d, keys of shape %d and values of shape %d do not match", q.Shape, k.Shape,
 			v.Shape)
 	}
 	mask, err := c.mask(3, []int{batch, nq, tq, tk})
@@ -122,7 +122,7 @@ func (c *call) mask(i int, shape []int) (*Tensor, error) {
 		return nil, err
 	}
 	if s, err := Broadcast(m.Shape, shape); err != nil || !slices.Equal(s, shape) {
-		return nil, fmt.Errorf("a mask of shape %d for scores of %d", m.Shape, shape)
+		return nil, fmt.Errorf("its mask of shape %d does not fit scores of shape %d", m.Shape, shape)
 	}
 	out, err := c.newFloats(shape)
 	if err != nil {
@@ -163,7 +163,7 @@ func rotary(c *call) ([]*Tensor, error) {
 	half := turned / 2
 	if turned%2 != 0 || turned > width || len(cos.Shape) < 2 || cos.Shape[len(cos.Shape)-1] != half ||
 		!slices.Equal(cos.Shape, sin.Shape) {
-		return nil, fmt.Errorf("tables of shape %d for %d of %d values", cos.Shape, turned, width)
+		return nil, fmt.Errorf("its tables of shape %d do not fit rotary positions of %d of %d values", cos.Shape, turned, width)
 	}
 	at, err := c.places(cos, batch, tokens)
 	if err != nil {
@@ -202,7 +202,7 @@ func (c *call) places(table *Tensor, batch, tokens int) ([]int, error) {
 	at := make([]int, batch*tokens)
 	if !c.hasInput(3) {
 		if len(table.Shape) != 3 || table.Shape[0] != batch || table.Shape[1] != tokens {
-			return nil, fmt.Errorf("tables of shape %d for %d x %d tokens", table.Shape, batch, tokens)
+			return nil, fmt.Errorf("its tables of shape %d do not fit %d x %d tokens", table.Shape, batch, tokens)
 		}
 		for i := range at {
 			at[i] = i
@@ -214,7 +214,7 @@ func (c *call) places(table *Tensor, batch, tokens int) ([]int, error) {
 		return nil, err
 	}
 	if len(table.Shape) != 2 || len(ids) != len(at) {
-		return nil, fmt.Errorf("%d positions for %d x %d tokens", len(ids), batch, tokens)
+		return nil, fmt.Errorf("it has %d positions for %d x %d tokens: the numbers must be equal", len(ids), batch, tokens)
 	}
 	for i, v := range ids {
 		if at[i], err = indexOf(v, table.Shape[0]); err != nil {

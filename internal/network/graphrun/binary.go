@@ -153,7 +153,7 @@ func (c *call) intFunction(op string) func(a, b int64) (int64, error) {
 	divided := func(f func(a, b int64) int64) func(a, b int64) (int64, error) {
 		return func(a, b int64) (int64, error) {
 			if b == 0 || b == -1 && a == math.MinInt64 {
-				return 0, fmt.Errorf("%d divided by %d", a, b)
+				return 0, fmt.Errorf("integer division of %d by %d is not defined", a, b)
 			}
 			return f(a, b), nil
 		}
@@ -237,7 +237,7 @@ func (c *call) pair(op string, x, y *Tensor) (*Tensor, error) {
 	}
 	f := c.pairFunction(op)
 	if f == nil {
-		return nil, fmt.Errorf("%s of these types is not computed", op)
+		return nil, fmt.Errorf("%s is not supported for these types", op)
 	}
 	x, err := c.asFloats(x)
 	if err != nil {
@@ -293,7 +293,7 @@ func (c *call) asFloats(x *Tensor) (*Tensor, error) {
 func (c *call) pairInts(op string, x, y *Tensor) (*Tensor, error) {
 	f := c.intFunction(op)
 	if f == nil {
-		return nil, fmt.Errorf("%s of integers is not computed", op)
+		return nil, fmt.Errorf("%s is not supported for integers", op)
 	}
 	shape, err := Broadcast(x.Shape, y.Shape)
 	if err != nil {

@@ -20,7 +20,7 @@ func Broadcast(shapes ...[]int) ([]int, error) {
 			case out[i] == 1:
 				out[i] = d
 			default:
-				return nil, fmt.Errorf("shapes %d cannot be broadcast", shapes)
+				return nil, fmt.Errorf("shapes %d do not broadcast to one shape", shapes)
 			}
 		}
 	}

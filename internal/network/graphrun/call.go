@@ -41,7 +41,7 @@ func (p *Program) tensor(i int) *Tensor {
 func (c *call) run() ([]*Tensor, error) {
 	for i, t := range c.in {
 		if t == nil && c.n.in[i] >= 0 {
-			return nil, fmt.Errorf("its input %d is a value that is not computed here", i)
+			return nil, fmt.Errorf("its input %d is of a kind that is not supported: neither a tensor nor a sequence", i)
 		}
 		if t != nil && t.list != nil && !takesLists(c.n.Op) {
 			return nil, fmt.Errorf("its input %d is a sequence, not a tensor", i)
@@ -117,7 +117,7 @@ func (c *call) requireInputs(n int) error {
 func (c *call) requireAllInputs() error {
 	for _, t := range c.in {
 		if t == nil {
-			return errors.New("an input of it is left out")
+			return errors.New("one of its inputs is left out, but it needs all")
 		}
 	}
 	return c.requireInputs(1)
@@ -193,7 +193,7 @@ func AxisOf(axis int64, rank int) (int, error) {
 		axis += int64(rank)
 	}
 	if axis < 0 || axis >= int64(rank) {
-		return 0, fmt.Errorf("axis %d of a tensor with %d", axis, rank)
+		return 0, fmt.Errorf("axis %d does not exist: the tensor has %d axes", axis, rank)
 	}
 	return int(axis), nil
 }
@@ -207,7 +207,7 @@ func AxesOf(axes []int64, rank int) ([]int, error) {
 			return nil, err
 		}
 		if taken[i] {
-			return nil, errors.New("an axis is named twice")
+			return nil, errors.New("its axes name one axis twice")
 		}
 		taken[i] = true
 	}

@@ -110,7 +110,7 @@ func rangeOp(c *call) ([]*Tensor, error) {
 		n = 0
 	}
 	if !(n >= 0 && n <= maxRange) {
-		return nil, fmt.Errorf("a range from %g to %g in steps of %g", from, to, step)
+		return nil, fmt.Errorf("its range from %g to %g in steps of %g is empty, endless or too long", from, to, step)
 	}
 	out, err := c.newFloats([]int{int(n)})
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *call) wholeRange(from, to, step int64) ([]*Tensor, error) {
 		n = (uint64(from)-uint64(to)-1)/-uint64(step) + 1
 	}
 	if step == 0 || n > maxRange {
-		return nil, fmt.Errorf("a range from %d to %d in steps of %d", from, to, step)
+		return nil, fmt.Errorf("its range from %d to %d in steps of %d is empty, endless or too long", from, to, step)
 	}
 	out, err := c.newInts([]int{int(n)}, c.in[0].typ)
 	if err != nil {
@@ -147,7 +147,7 @@ func (c *call) wholeRange(from, to, step int64) ([]*Tensor, error) {
 func (c *call) typed(attr string, like *Tensor, shape []int) (*Tensor, error) {
 	typ := onnx.DataType(min(max(c.int(attr, int64(like.typ)), 0), 99))
 	if typ.Size() == 0 {
-		return nil, fmt.Errorf("type %s is not computed", typ)
+		return nil, fmt.Errorf("type %s is not supported", typ)
 	}
 	if !typ.IsFloat() {
 		out, err := c.newInts(shape, typ)
@@ -206,7 +206,7 @@ func oneHot(c *call) ([]*Tensor, error) {
 	}
 	depth := c.in[1].value(0)
 	if !(depth >= 0 && depth <= math.MaxInt32) {
-		return nil, fmt.Errorf("a depth of %g", depth)
+		return nil, fmt.Errorf("its depth is %g: must be a whole number of at least 1 that fits the limit", depth)
 	}
 	rank := len(index.Shape) + 1
 	axis, err := AxisOf(c.int("axis", -1), rank)

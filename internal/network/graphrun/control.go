@@ -45,7 +45,7 @@ func (n *node) chooseBody(cond *Tensor) (*body, error) {
 // runBody computes a body. What it returns is held until unhold.
 func (p *Program) runBody(b *body, in []*Tensor) (out []*Tensor, err error) {
 	if len(in) != len(b.in) {
-		return nil, fmt.Errorf("%d values for a body of %d inputs", len(in), len(b.in))
+		return nil, fmt.Errorf("its body has %[2]d inputs, but %[1]d values were given", len(in), len(b.in))
 	}
 	defer func() {
 		for i := b.from; i < b.to; i++ {
@@ -128,7 +128,7 @@ func loop(c *call) ([]*Tensor, error) {
 	state := slices.Clone(c.in[2:])
 	for _, t := range state {
 		if t == nil {
-			return nil, errors.New("a value that it begins with is left out")
+			return nil, errors.New("one of its initial values is left out")
 		}
 	}
 	var rows [][]*Tensor // of each value that is collected
@@ -207,7 +207,7 @@ func (c *call) stack(list []*Tensor) (*Tensor, error) {
 	n := size(list[0].Shape)
 	for i, t := range list {
 		if !slices.Equal(t.Shape, list[0].Shape) || t.isFloat() != out.isFloat() || t.list != nil {
-			return nil, errors.New("what it collects changes its shape")
+			return nil, errors.New("the values that its rounds collect have different shapes")
 		}
 		if t, err = c.contiguous(t); err != nil {
 			return nil, err
@@ -248,7 +248,7 @@ func (c *call) sequence() ([]*Tensor, error) {
 // element returns a copy of an input, as sequences hold them.
 func (c *call) element(i int) (*Tensor, error) {
 	if c.in[i].list != nil {
-		return nil, errors.New("a sequence of sequences")
+		return nil, errors.New("sequences of sequences are not supported")
 	}
 	t, err := c.contiguous(c.in[i])
 	if err != nil {
@@ -280,7 +280,7 @@ func (c *call) placeIn(i, n, otherwise int) (int, error) {
 		return otherwise, nil
 	}
 	if c.in[i].isFloat() || len(c.in[i].Ints) != 1 {
-		return 0, errors.New("its place is not a single number")
+		return 0, errors.New("its position is not a single number")
 	}
 	return indexOf(c.in[i].Ints[0], n)
 }
@@ -334,7 +334,7 @@ func sequenceErase(c *call) ([]*Tensor, error) {
 	}
 	at, err := c.placeIn(1, len(list), len(list)-1)
 	if err != nil || at < 0 {
-		return nil, errors.Join(err, errors.New("nothing is there to take out"))
+		return nil, errors.Join(err, errors.New("its sequence is empty, so no element can be erased"))
 	}
 	if !c.spend(plainWork, len(list)) {
 		return nil, c.err
@@ -410,7 +410,7 @@ func splitToSequence(c *call) ([]*Tensor, error) {
 	case len(c.in[1].Shape) == 0:
 		n := c.in[1].Ints[0]
 		if n < 1 {
-			return nil, fmt.Errorf("parts of %d", n)
+			return nil, fmt.Errorf("its parts are of %d elements: must be at least 1", n)
 		}
 		for left := int64(side); left > 0; left -= n {
 			parts = append(parts, min(n, left))
@@ -423,7 +423,7 @@ func splitToSequence(c *call) ([]*Tensor, error) {
 	at := 0
 	for _, p := range parts {
 		if p < 0 || p > int64(side-at) {
-			return nil, fmt.Errorf("parts %d of an axis of %d", parts, side)
+			return nil, fmt.Errorf("its parts %d do not add up to the axis of %d", parts, side)
 		}
 		shape := slices.Clone(x.Shape)
 		shape[axis] = int(p)
@@ -441,7 +441,7 @@ func splitToSequence(c *call) ([]*Tensor, error) {
 		at += int(p)
 	}
 	if at != side {
-		return nil, fmt.Errorf("parts %d of an axis of %d", parts, side)
+		return nil, fmt.Errorf("its parts %d do not add up to the axis of %d", parts, side)
 	}
 	return sequenceOf(list)
 }
@@ -465,7 +465,7 @@ func col2Im(c *call) ([]*Tensor, error) {
 	}
 	if len(x.Shape) != 3 || len(image) != len(kernel) || len(image) == 0 || size(kernel) < 1 ||
 		x.Shape[1]%size(kernel) != 0 {
-		return nil, fmt.Errorf("blocks of shape %d for images of %d under windows of %d", x.Shape, image, kernel)
+		return nil, fmt.Errorf("its blocks of shape %d do not fit images of %d and windows of %d", x.Shape, image, kernel)
 	}
 	w, err := c.window(image, kernel)
 	if err != nil {
@@ -474,7 +474,7 @@ func col2Im(c *call) ([]*Tensor, error) {
 	taps := w.taps()
 	ch, positions, area := x.Shape[1]/len(taps), size(w.out), size(image)
 	if positions != x.Shape[2] {
-		return nil, fmt.Errorf("%d blocks for %d windows", x.Shape[2], positions)
+		return nil, fmt.Errorf("it has %d blocks for %d windows: the numbers must be equal", x.Shape[2], positions)
 	}
 	y, err := c.newFloats(append([]int{x.Shape[0], ch}, image...))
 	if err != nil {

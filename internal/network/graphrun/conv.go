@@ -22,12 +22,12 @@ func convolution(c *call) ([]*Tensor, error) {
 	}
 	x, ws := c.in[0], c.in[1].Shape
 	if len(x.Shape) < 3 || len(ws) != len(x.Shape) || !x.isFloat() || !c.in[1].isFloat() {
-		return nil, fmt.Errorf("filters of shape %d for an input of %d", ws, x.Shape)
+		return nil, fmt.Errorf("its filters of shape %d do not fit an input of shape %d", ws, x.Shape)
 	}
 	groups := c.int("group", 1)
 	if groups < 1 || groups > maxSide || ws[1]*int(groups) != x.Shape[1] || ws[0]%int(groups) != 0 || ws[0] < 1 ||
 		size(ws) == 0 {
-		return nil, fmt.Errorf("filters of %d in %d groups for an input of %d", ws, groups, x.Shape)
+		return nil, fmt.Errorf("its filters of shape %d in %d groups do not fit an input of shape %d", ws, groups, x.Shape)
 	}
 	w, err := c.window(x.Shape[2:], ws[2:])
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *call) bias(i, n int) ([]float32, error) {
 		return nil, err
 	}
 	if b.len() != n {
-		return nil, fmt.Errorf("%d biases for %d channels", b.len(), n)
+		return nil, fmt.Errorf("it has %d biases for %d channels: the numbers must be equal", b.len(), n)
 	}
 	return b.Floats, nil
 }
@@ -232,7 +232,7 @@ func convTranspose(c *call) ([]*Tensor, error) {
 	rank := len(x.Shape)
 	if rank < 3 || len(f.Shape) != rank || groups < 1 || f.Shape[0] != x.Shape[1] || x.Shape[1]%groups != 0 ||
 		f.len() == 0 || x.len() == 0 {
-		return nil, fmt.Errorf("filters of %d in %d groups for an input of %d", f.Shape, groups, x.Shape)
+		return nil, fmt.Errorf("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape, groups, x.Shape)
 	}
 	w, err := c.spreading(x.Shape[2:], f.Shape[2:])
 	if err != nil {
@@ -298,7 +298,7 @@ func (c *call) spreading(in, kernel []int) (*window, error) {
 			}
 		}
 		if len(v) != n {
-			return nil, fmt.Errorf("%s %d for %d axes", name, v, n)
+			return nil, fmt.Errorf("%s is %d, but the input has %d axes", name, v, n)
 		}
 		return v, nil
 	}
@@ -311,7 +311,7 @@ func (c *call) spreading(in, kernel []int) (*window, error) {
 	}
 	want, auto := c.list("output_shape"), c.text("auto_pad", "NOTSET")
 	if want != nil && len(want) != n {
-		return nil, fmt.Errorf("output_shape %d for %d axes", want, n)
+		return nil, fmt.Errorf("output_shape is %d, but the input has %d axes", want, n)
 	}
 	for i := range n {
 		w.stride, w.dilation = append(w.stride, int(stride[i])), append(w.dilation, int(dilation[i]))
@@ -333,7 +333,7 @@ func (c *call) spreading(in, kernel []int) (*window, error) {
 			}
 		}
 		if side < 1 {
-			return nil, fmt.Errorf("padding of %d and %d leaves nothing", w.before, w.after)
+			return nil, fmt.Errorf("padding of %d and %d cuts off the whole output", w.before, w.after)
 		}
 		w.in[i] = side
 	}
@@ -345,7 +345,7 @@ func (c *call) wholeConv(x, f *Tensor, zero int64) (*Tensor, error) {
 	groups := int(min(max(c.int("group", 1), 0), maxSide))
 	if len(x.Shape) < 3 || len(f.Shape) != len(x.Shape) || groups < 1 || f.Shape[1]*groups != x.Shape[1] ||
 		f.Shape[0]%groups != 0 || f.len() == 0 {
-		return nil, fmt.Errorf("filters of %d in %d groups for an input of %d", f.Shape, groups, x.Shape)
+		return nil, fmt.Errorf("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape, groups, x.Shape)
 	}
 	w, err := c.window(x.Shape[2:], f.Shape[2:])
 	if err != nil {

@@ -82,7 +82,7 @@ func (c *call) equation(text string) (operands []labelled, out []rune, err error
 		labels = append(labels, []rune(after)...)
 		for _, l := range labels {
 			if l >= 0 && !(l >= 'a' && l <= 'z' || l >= 'A' && l <= 'Z') {
-				return nil, fmt.Errorf("equation %q has the label %q", text, string(l))
+				return nil, fmt.Errorf("equation %q has the label %q: only letters are supported", text, string(l))
 			}
 		}
 		return labels, nil
@@ -93,7 +93,7 @@ func (c *call) equation(text string) (operands []labelled, out []rune, err error
 			return nil, nil, err
 		}
 		if len(operands[i].labels) != len(operands[i].t.Shape) {
-			return nil, nil, fmt.Errorf("term %q of equation %q for an input of shape %d", p, text, operands[i].t.Shape)
+			return nil, nil, fmt.Errorf("term %q of equation %q does not fit an input of shape %d", p, text, operands[i].t.Shape)
 		}
 		for _, l := range operands[i].labels {
 			counts[l]++
@@ -129,7 +129,7 @@ func (c *call) diagonal(x labelled) (labelled, error) {
 			continue
 		}
 		if shape[k] != x.t.Shape[i] {
-			return x, fmt.Errorf("a label of an input of shape %d stands for two sides", x.t.Shape)
+			return x, fmt.Errorf("one label names two different sides of an input of shape %d", x.t.Shape)
 		}
 		stride[k] += own[i]
 	}
@@ -178,7 +178,7 @@ func (c *call) arrange(x labelled, out []rune) (*Tensor, error) {
 	for _, l := range out {
 		k := slices.Index(x.labels, l)
 		if k < 0 || len(out) != len(x.labels) {
-			return nil, fmt.Errorf("the result's labels are not those of the inputs")
+			return nil, fmt.Errorf("the result has a label that no input has, or one twice")
 		}
 		shape, stride = append(shape, x.t.Shape[k]), append(stride, own[k])
 	}
@@ -212,7 +212,7 @@ func (c *call) contract(x, y labelled, wanted []rune) (labelled, error) {
 		if k < 0 {
 			cols = append(cols, l)
 		} else if x.t.Shape[k] != y.t.Shape[i] && x.t.Shape[k] != 1 && y.t.Shape[i] != 1 {
-			return x, fmt.Errorf("a label stands for sides of %d and %d", x.t.Shape[k], y.t.Shape[i])
+			return x, fmt.Errorf("one label names sides of %d and of %d", x.t.Shape[k], y.t.Shape[i])
 		}
 		if k < 0 || side[l] == 1 {
 			side[l] = y.t.Shape[i]

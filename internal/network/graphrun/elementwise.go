@@ -131,7 +131,7 @@ func unary(c *call) ([]*Tensor, error) {
 	}
 	f := c.vectorFunction(c.n.Op)
 	if f == nil {
-		return nil, fmt.Errorf("%s of floating-point numbers is not computed", c.n.Op)
+		return nil, fmt.Errorf("%s is not supported for floating-point numbers", c.n.Op)
 	}
 	return single(c.mapValues(x, f))
 }
@@ -168,7 +168,7 @@ func (c *call) unaryInts(x *Tensor) ([]*Tensor, error) {
 		case "Relu":
 			v = max(v, 0)
 		default:
-			return nil, fmt.Errorf("%s of integers is not computed", c.n.Op)
+			return nil, fmt.Errorf("%s is not supported for integers", c.n.Op)
 		}
 		y.Ints[i] = wrapInt(v, x.typ)
 	}
@@ -276,7 +276,7 @@ func cast(c *call) ([]*Tensor, error) {
 		to = onnx.DataType(min(max(c.int("to", 1), 0), 99))
 	}
 	if to.Size() == 0 {
-		return nil, fmt.Errorf("it converts to type %s, which is not computed", to)
+		return nil, fmt.Errorf("it converts to type %s, which is not supported", to)
 	}
 	if to.IsFloat() {
 		return single(c.toFloat(x, to))

@@ -12,7 +12,7 @@ import (
 func Eval(n *onnx.Node, opset int64, in []*Tensor) ([]*Tensor, error) {
 	op := operatorOf(n)
 	if op == nil || len(n.Attrs) > 0 && n.Attrs[0].Graph != nil {
-		return nil, fmt.Errorf("%s is not computed", n.Op)
+		return nil, fmt.Errorf("operator %s is not supported", n.Op)
 	}
 	if len(in) < len(n.Inputs) {
 		return nil, errors.New("it has no input")

@@ -17,7 +17,7 @@ func gridSample(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if len(x.Shape) != 4 || len(grid.Shape) != 4 || grid.Shape[3] != 2 || grid.Shape[0] != x.Shape[0] || x.len() == 0 {
-		return nil, fmt.Errorf("a grid of shape %d for images of %d", grid.Shape, x.Shape)
+		return nil, fmt.Errorf("its grid of shape %d does not fit images of shape %d", grid.Shape, x.Shape)
 	}
 	s := &sampler{x: x, mode: c.text("mode", "linear"), padding: c.text("padding_mode", "zeros"),
 		corners: c.int("align_corners", 0) != 0}
@@ -28,10 +28,10 @@ func gridSample(c *call) ([]*Tensor, error) {
 		s.mode = "cubic"
 	case "nearest":
 	default:
-		return nil, fmt.Errorf("mode %q is not computed", s.mode)
+		return nil, fmt.Errorf("mode %q is not supported", s.mode)
 	}
 	if !slices.Contains([]string{"zeros", "border", "reflection"}, s.padding) {
-		return nil, fmt.Errorf("padding_mode %q is not computed", s.padding)
+		return nil, fmt.Errorf("padding_mode %q is not supported", s.padding)
 	}
 	n, ch, h, w := x.Shape[0], x.Shape[1], grid.Shape[1], grid.Shape[2]
 	y, err := c.newFloats([]int{n, ch, h, w})
@@ -161,7 +161,7 @@ func affineGrid(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if len(sides) != 4 || !slices.Equal(theta.Shape, []int{sides[0], 2, 3}) {
-		return nil, fmt.Errorf("maps of shape %d for images of %d: only those of the plane are computed", theta.Shape,
+		return nil, fmt.Errorf("its affine maps of shape %d do not fit images of %d: only maps of the plane are supported", theta.Shape,
 			sides)
 	}
 	n, h, w := sides[0], sides[2], sides[3]

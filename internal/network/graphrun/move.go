@@ -39,10 +39,10 @@ func reshape(c *call) ([]*Tensor, error) {
 	}
 	want, ok, err := c.numbers(1, "shape")
 	if err != nil || !ok {
-		return nil, errors.Join(err, errors.New("its shape is not known"))
+		return nil, errors.Join(err, errors.New("its shape depends on the input, which is not supported"))
 	}
 	if len(want) > maxAxes {
-		return nil, fmt.Errorf("a tensor of %d axes; at most %d are computed", len(want), maxAxes)
+		return nil, fmt.Errorf("a tensor has %d axes: at most %d are supported", len(want), maxAxes)
 	}
 	shape := c.in[0].Shape
 	zero := c.int("allowzero", 0) == 0
@@ -59,10 +59,10 @@ func reshape(c *call) ([]*Tensor, error) {
 			open = i
 			continue
 		case w < 0:
-			return nil, fmt.Errorf("shape %d is impossible", want)
+			return nil, fmt.Errorf("shape %d is not valid: sides must not be negative, and the tensor must fit the limit", want)
 		}
 		if rest = budget.Product(rest, w); rest == math.MaxInt64 {
-			return nil, fmt.Errorf("shape %d is impossible", want)
+			return nil, fmt.Errorf("shape %d is not valid: sides must not be negative, and the tensor must fit the limit", want)
 		}
 		to[i] = int(w)
 	}
@@ -86,7 +86,7 @@ func flatten(c *call) ([]*Tensor, error) {
 		axis += int64(len(shape))
 	}
 	if axis < 0 || axis > int64(len(shape)) {
-		return nil, fmt.Errorf("axis %d of a tensor with %d", axis, len(shape))
+		return nil, fmt.Errorf("axis %d does not exist: the tensor has %d axes", axis, len(shape))
 	}
 	return c.reshapeInput([]int{size(shape[:axis]), size(shape[axis:])})
 }
@@ -130,7 +130,7 @@ func unsqueeze(c *call) ([]*Tensor, error) {
 	}
 	shape := c.in[0].Shape
 	if len(want) > maxAxes {
-		return nil, fmt.Errorf("%d axes; at most %d are computed", len(want), maxAxes)
+		return nil, fmt.Errorf("the result has %d axes: at most %d are supported", len(want), maxAxes)
 	}
 	axes, err := AxesOf(want, len(shape)+len(want))
 	if err != nil {
@@ -236,7 +236,7 @@ func permutation(perm []int64, rank int) ([]int, error) {
 	}
 	seen := make([]bool, rank)
 	if len(perm) != rank {
-		return nil, fmt.Errorf("perm %d of a tensor with %d axes", perm, rank)
+		return nil, fmt.Errorf("perm %d does not fit a tensor with %d axes", perm, rank)
 	}
 	for i, p := range perm {
 		if p < 0 || p >= int64(rank) || seen[p] {
@@ -281,7 +281,7 @@ func slice(c *call) ([]*Tensor, error) {
 			return nil, err
 		}
 		if step == 0 || step < math.MinInt32 || step > -math.MinInt32 || seen[k] {
-			return nil, fmt.Errorf("step %d along axis %d", step, k)
+			return nil, fmt.Errorf("step %d along axis %d is not valid: must not be 0", step, k)
 		}
 		seen[k] = true
 		lo, hi := clampSlice(starts[i], x.Shape[k], step), clampSlice(ends[i], x.Shape[k], step)
@@ -322,7 +322,7 @@ func indexOf(v int64, side int) (int, error) {
 		v += int64(side)
 	}
 	if v < 0 || v >= int64(side) {
-		return 0, fmt.Errorf("index %d along an axis of %d", v, side)
+		return 0, fmt.Errorf("index %d lies outside an axis of %d", v, side)
 	}
 	return int(v), nil
 }
@@ -333,7 +333,7 @@ func gather(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if !c.hasInput(1) || c.in[1].isFloat() {
-		return nil, errors.New("its indices are not known")
+		return nil, errors.New("its indices depend on the input, which is not supported")
 	}
 	index := c.in[1].Ints
 	axis, err := AxisOf(c.int("axis", 0), len(x.Shape))
@@ -383,7 +383,7 @@ func split(c *call) ([]*Tensor, error) {
 	}
 	side, n := x.Shape[axis], len(c.n.out)
 	if n == 0 {
-		return nil, errors.New("it has 0 outputs")
+		return nil, errors.New("it has no outputs: must be at least 1")
 	}
 	if !ok {
 		each := (side + n - 1) / n
@@ -392,17 +392,17 @@ func split(c *call) ([]*Tensor, error) {
 		}
 	}
 	if len(parts) != len(c.n.out) {
-		return nil, fmt.Errorf("%d parts for %d outputs", len(parts), len(c.n.out))
+		return nil, fmt.Errorf("it has %d parts for %d outputs: the numbers must be equal", len(parts), len(c.n.out))
 	}
 	total := int64(0)
 	for _, p := range parts {
 		if p < 0 || p > int64(side) {
-			return nil, fmt.Errorf("parts %d of an axis of %d", parts, side)
+			return nil, fmt.Errorf("its parts %d do not add up to the axis of %d", parts, side)
 		}
 		total += p
 	}
 	if total != int64(side) {
-		return nil, fmt.Errorf("parts %d of an axis of %d", parts, side)
+		return nil, fmt.Errorf("its parts %d do not add up to the axis of %d", parts, side)
 	}
 	var list []*Tensor
 	stride := strides(x.Shape)
@@ -448,14 +448,14 @@ func tile(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if !c.hasInput(1) {
-		return nil, errors.New("its shape is not known")
+		return nil, errors.New("its shape depends on the input, which is not supported")
 	}
 	times, err := c.in[1].sides()
 	if err != nil {
 		return nil, err
 	}
 	if len(times) != len(x.Shape) || 2*len(times) > maxAxes {
-		return nil, fmt.Errorf("repeats %d of shape %d", times, x.Shape)
+		return nil, fmt.Errorf("its repeats %d do not fit shape %d", times, x.Shape)
 	}
 	// Each axis becomes two: how often, and along it.
 	var wide, stride, to []int
@@ -464,7 +464,7 @@ func tile(c *call) ([]*Tensor, error) {
 		wide, stride = append(wide, n, x.Shape[i]), append(stride, 0, own[i])
 		side := budget.Product(int64(n), int64(x.Shape[i]))
 		if side > math.MaxInt32 {
-			return nil, fmt.Errorf("repeats %d of shape %d", times, x.Shape)
+			return nil, fmt.Errorf("its repeats %d do not fit shape %d", times, x.Shape)
 		}
 		to = append(to, int(side))
 	}
@@ -488,14 +488,14 @@ func concat(c *call) ([]*Tensor, error) {
 	last := axis == 1
 	for k, t := range c.in {
 		if len(t.Shape) != len(shape) {
-			return nil, fmt.Errorf("shapes %d and %d are joined", first.Shape, t.Shape)
+			return nil, fmt.Errorf("tensors of shapes %d and %d cannot be joined", first.Shape, t.Shape)
 		}
 		if t.isFloat() != first.isFloat() {
-			return nil, errors.New("integers and floating-point numbers are joined")
+			return nil, errors.New("integers and floating-point numbers cannot be joined")
 		}
 		for i := range shape {
 			if i != axis && shape[i] != t.Shape[i] {
-				return nil, fmt.Errorf("shapes %d and %d are joined along axis %d", first.Shape, t.Shape, axis)
+				return nil, fmt.Errorf("tensors of shapes %d and %d cannot be joined along axis %d", first.Shape, t.Shape, axis)
 			}
 		}
 		if k > 0 {
@@ -539,7 +539,7 @@ func depthToSpace(c *call) ([]*Tensor, error) {
 	}
 	b := int(min(max(c.int("blocksize", 0), 0), 1<<16))
 	if len(x.Shape) != 4 || b < 1 || x.Shape[1]%(b*b) != 0 {
-		return nil, fmt.Errorf("blocks of %d for an input of %d", b, x.Shape)
+		return nil, fmt.Errorf("its block size %d does not fit an input of shape %d", b, x.Shape)
 	}
 	n, ch, h, w := x.Shape[0], x.Shape[1]/(b*b), x.Shape[2], x.Shape[3]
 	area := h * w
@@ -562,7 +562,7 @@ func spaceToDepth(c *call) ([]*Tensor, error) {
 	}
 	b := int(min(max(c.int("blocksize", 0), 0), 1<<16))
 	if len(x.Shape) != 4 || b < 1 || x.Shape[2]%b != 0 || x.Shape[3]%b != 0 {
-		return nil, fmt.Errorf("blocks of %d for an input of %d", b, x.Shape)
+		return nil, fmt.Errorf("its block size %d does not fit an input of shape %d", b, x.Shape)
 	}
 	n, ch, h, w := x.Shape[0], x.Shape[1], x.Shape[2]/b, x.Shape[3]/b
 	line, area := x.Shape[3], x.Shape[2]*x.Shape[3]

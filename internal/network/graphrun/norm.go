@@ -18,7 +18,7 @@ func (c *call) affine(channels int) (scale, shift []float32, err error) {
 			return nil, nil, err
 		}
 		if t.len() != channels {
-			return nil, nil, fmt.Errorf("%d values for %d channels", t.len(), channels)
+			return nil, nil, fmt.Errorf("it has %d values for %d channels: the numbers must be equal", t.len(), channels)
 		}
 		v[i] = t.Floats
 	}
@@ -100,7 +100,7 @@ func groupNorm(c *call) ([]*Tensor, error) {
 		groups = int(min(max(c.int("num_groups", 0), 0), maxSide))
 	}
 	if groups < 1 || ch%groups != 0 {
-		return nil, fmt.Errorf("%d groups of %d channels", groups, ch)
+		return nil, fmt.Errorf("num_groups is %d, which does not divide %d channels", groups, ch)
 	}
 	var affine [2][]float32
 	for i := range affine {
@@ -116,7 +116,7 @@ func groupNorm(c *call) ([]*Tensor, error) {
 			}
 		}
 		if len(affine[i]) != ch {
-			return nil, fmt.Errorf("%d values for %d channels", t.len(), ch)
+			return nil, fmt.Errorf("it has %d values for %d channels: the numbers must be equal", t.len(), ch)
 		}
 	}
 	y, err := c.newFloats(x.Shape)
@@ -160,7 +160,7 @@ func (c *call) normalizeRows(x *Tensor, centred bool) ([]*Tensor, error) {
 	}
 	width := size(x.Shape[axis:])
 	if width == 0 || x.len() == 0 {
-		return nil, fmt.Errorf("it normalises nothing: shape %d", x.Shape)
+		return nil, fmt.Errorf("its input of shape %d has no values to normalize", x.Shape)
 	}
 	rows := x.len() / width
 	usual := float32(1e-5)
@@ -179,7 +179,7 @@ func (c *call) normalizeRows(x *Tensor, centred bool) ([]*Tensor, error) {
 			return nil, err
 		}
 		if s, err := Broadcast(t.Shape, x.Shape[axis:]); err != nil || size(s) != width {
-			return nil, fmt.Errorf("weights of shape %d for values of %d", t.Shape, x.Shape[axis:])
+			return nil, fmt.Errorf("its weights of shape %d do not fit values of shape %d", t.Shape, x.Shape[axis:])
 		}
 		c.broadcastEach(x.Shape[axis:], [][]int{leadingOnes(t.Shape, len(x.Shape)-axis)},
 			func(k int, at []int) { affine[i][k] = t.Floats[at[0]] })
@@ -257,7 +257,7 @@ func skipLayerNorm(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if !c.in[0].isFloat() {
-		return nil, errors.New("it takes floating-point numbers")
+		return nil, errors.New("its input must hold floating-point numbers")
 	}
 	centred := c.n.Op == "SkipLayerNormalization"
 	sum, err := c.pair("Add", c.in[0], c.in[1])
@@ -300,7 +300,7 @@ func lpNorm(c *call) ([]*Tensor, error) {
 	}
 	p := c.int("p", 2)
 	if p != 1 && p != 2 {
-		return nil, fmt.Errorf("a norm of order %d", p)
+		return nil, fmt.Errorf("p is %d: only norms of order 1 and 2 are supported", p)
 	}
 	y, err := c.newFloats(x.Shape)
 	if err != nil {

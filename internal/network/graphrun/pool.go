@@ -117,12 +117,12 @@ func (c *call) poolAny(x *Tensor, w *window, wantsIndex bool) ([]*Tensor, error)
 		return nil, err
 	}
 	if !x.isFloat() && c.n.Op != "MaxPool" {
-		return nil, fmt.Errorf("%s of integers is not computed", c.n.Op)
+		return nil, fmt.Errorf("%s is not supported for integers", c.n.Op)
 	}
 	var index *Tensor
 	if wantsIndex {
 		if c.int("storage_order", 0) != 0 {
-			return nil, fmt.Errorf("storage_order 1 is not computed")
+			return nil, fmt.Errorf("storage_order 1 is not supported")
 		}
 		if index, err = c.newInts(y.Shape, onnx.Int64); err != nil {
 			return nil, err

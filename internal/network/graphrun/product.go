@@ -42,7 +42,7 @@ func (l *linear) apply(c *call, x *Tensor, shape []int) (*Tensor, error) {
 		return y, err
 	}
 	if l.in == 0 {
-		return nil, errors.New("a product over no values")
+		return nil, errors.New("the inner dimension of its product is 0")
 	}
 	s := conv.Shape{N: 1, H: len(x.Floats) / l.in, W: 1, C: l.in, K: l.out, R: 1, S: 1, StrideH: 1, StrideW: 1,
 		Groups: 1}
@@ -67,7 +67,7 @@ func (c *call) epilogue(shape []int, last bool) (*conv.Epilogue, error) {
 	if len(j.reads) > 0 {
 		t := c.tensor(j.reads[0])
 		if !slices.Equal(t.Shape, shape) || !t.isFloat() {
-			return nil, fmt.Errorf("shapes %d and %d are added", t.Shape, shape)
+			return nil, fmt.Errorf("tensors of shapes %d and %d cannot be added", t.Shape, shape)
 		}
 		var err error
 		if last {
@@ -105,7 +105,7 @@ func (c *call) weight(i int) (*Tensor, error) {
 
 // MatMulShape is the shape of the product of two tensors, and that of the axes before the matrices.
 func MatMulShape(x, y []int) (shape, batch []int, err error) {
-	wrong := fmt.Errorf("matrices of %d and %d cannot be multiplied", x, y)
+	wrong := fmt.Errorf("matrices of shapes %d and %d cannot be multiplied", x, y)
 	if len(x) == 0 || len(y) == 0 {
 		return nil, nil, wrong
 	}
@@ -127,7 +127,7 @@ func matMul(c *call) ([]*Tensor, error) {
 	}
 	turnX, turnY, alpha := c.int("transA", 0) != 0, c.int("transB", 0) != 0, c.float("alpha", 1)
 	if c.int("transBatchA", 0) != 0 || c.int("transBatchB", 0) != 0 {
-		return nil, errors.New("transBatchA and transBatchB are not computed")
+		return nil, errors.New("transBatchA and transBatchB are not supported")
 	}
 	x, err := c.contiguous(c.in[0])
 	if err != nil {
@@ -158,7 +158,7 @@ func (c *call) linearMatMul(x *Tensor, turned bool) ([]*Tensor, error) {
 		c.n.state = l
 	}
 	if k := x.Shape[len(x.Shape)-1]; k != l.in {
-		return nil, fmt.Errorf("matrices of %d and %d cannot be multiplied", x.Shape, c.in[1].Shape)
+		return nil, fmt.Errorf("matrices of shapes %d and %d cannot be multiplied", x.Shape, c.in[1].Shape)
 	}
 	shape := append(slices.Clone(x.Shape[:len(x.Shape)-1]), l.out)
 	return single(l.apply(c, x, shape))
@@ -341,7 +341,7 @@ func gemm(c *call) ([]*Tensor, error) {
 		}
 	}
 	if s, err := Broadcast(out[0].Shape, add.Shape); err != nil || !slices.Equal(s, out[0].Shape) {
-		return nil, fmt.Errorf("a bias of shape %d for a product of %d", add.Shape, out[0].Shape)
+		return nil, fmt.Errorf("its bias of shape %d does not fit a product of shape %d", add.Shape, out[0].Shape)
 	}
 	return c.activate(single(c.pair("Add", out[0], add)))
 }
@@ -375,7 +375,7 @@ func (c *call) activate(out []*Tensor, err error) ([]*Tensor, error) {
 	case "Relu", "Sigmoid", "Tanh", "Softplus", "Softsign":
 		f = c.vectorFunction(name)
 	default:
-		return nil, fmt.Errorf("activation %q is not computed", name)
+		return nil, fmt.Errorf("activation %q is not supported", name)
 	}
 	return single(c.mapValues(out[0], f))
 }

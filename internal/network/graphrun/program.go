@@ -336,7 +336,7 @@ func (p *Program) inputOf(x []float32, shape []int) (*Tensor, error) {
 func (p *Program) Run(x []float32) ([]*Tensor, error) {
 	shape := p.values[p.input].shape
 	if len(x) != size(shape) {
-		return nil, fmt.Errorf("%d values for an input of %d", len(x), shape)
+		return nil, fmt.Errorf("%d values were given for an input of shape %d", len(x), shape)
 	}
 	in, err := p.inputOf(x, shape)
 	if err != nil {
@@ -366,7 +366,7 @@ func (p *Program) RunTensor(in *Tensor) (list []*Tensor, err error) {
 	for _, i := range p.outputs {
 		t := p.tensor(i)
 		if t == nil {
-			return nil, errors.New("nothing was computed")
+			return nil, errors.New("the graph computed no output")
 		}
 		c := &call{Program: p}
 		if t, err = c.contiguous(t); err != nil {
@@ -429,7 +429,7 @@ func (p *Program) RunImage(x []float32, channelsFirst bool) ([]float32, error) {
 		return nil, err
 	}
 	if !out[0].isFloat() {
-		return nil, errors.New("it computes integers")
+		return nil, errors.New("its result holds integers, not floating-point numbers")
 	}
 	return out[0].Floats, nil
 }

@@ -23,7 +23,7 @@ func typeRange(t onnx.DataType) (lo, hi float64, err error) {
 	case onnx.Int32:
 		return math.MinInt32, math.MaxInt32, nil
 	}
-	return 0, 0, fmt.Errorf("values of type %s are not quantized here", t)
+	return 0, 0, fmt.Errorf("quantizing values of type %s is not supported", t)
 }
 
 // scaleOf returns the scale and the zero for each value of a tensor: one of all, or one for each
@@ -47,7 +47,7 @@ func (c *call) scaleOf(shape []int, scale, zero *Tensor, axis int64) (at func(i 
 		return nil, err
 	}
 	if len(scale.Shape) != 1 || scale.len() != shape[k] {
-		return nil, fmt.Errorf("scales of shape %d for axis %d of %d: scales of blocks are not computed", scale.Shape,
+		return nil, fmt.Errorf("its scales of shape %d do not fit axis %d of shape %d: scales of blocks are not supported", scale.Shape,
 			k, shape)
 	}
 	inner, side := size(shape[k+1:]), shape[k]
@@ -173,7 +173,7 @@ func (c *call) subtractZero(x, zero *Tensor, axis int) (*Tensor, error) {
 			axis += len(x.Shape)
 		}
 		if axis < 0 || axis >= len(x.Shape) || zero.len() != x.Shape[axis] {
-			return nil, fmt.Errorf("%d zeros for values of shape %d", zero.len(), x.Shape)
+			return nil, fmt.Errorf("it has %d zero points, which do not fit values of shape %d", zero.len(), x.Shape)
 		}
 		side, inner = x.Shape[axis], size(x.Shape[axis+1:])
 	}
@@ -203,7 +203,7 @@ func matMulInteger(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if x.isFloat() || y.isFloat() {
-		return nil, errors.New("it multiplies integers")
+		return nil, errors.New("its inputs must hold integers of 8 bits")
 	}
 	return single(c.integerProducts(x, y, onnx.Int32))
 }
@@ -215,7 +215,7 @@ func convInteger(c *call) ([]*Tensor, error) {
 	zero := int64(0)
 	if z := c.optionalInput(2); z != nil {
 		if z.isFloat() || z.len() != 1 {
-			return nil, errors.New("its zero is not a single integer")
+			return nil, errors.New("its zero point is not a single integer")
 		}
 		zero = z.Ints[0]
 	}
@@ -224,7 +224,7 @@ func convInteger(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if c.in[0].isFloat() || f.isFloat() {
-		return nil, errors.New("it takes integers")
+		return nil, errors.New("its input must hold integers")
 	}
 	return single(c.wholeConv(c.in[0], f, zero))
 }
@@ -236,14 +236,14 @@ func (c *call) qlinear(sum *Tensor, axis int, bias []int64) ([]*Tensor, error) {
 	xs, ws, ys := c.in[1], c.in[4], c.in[6]
 	if !xs.isFloat() || !ws.isFloat() || !ys.isFloat() || xs.len() != 1 || ys.len() != 1 || c.in[7].isFloat() ||
 		c.in[7].len() != 1 {
-		return nil, errors.New("its scales and zeros are not those of a quantized product")
+		return nil, errors.New("its scales and zero points do not fit a quantized product")
 	}
 	side, inner := 1, 1
 	if ws.len() != 1 || bias != nil {
 		side, inner = sum.Shape[axis], size(sum.Shape[axis+1:])
 	}
 	if ws.len() != 1 && ws.len() != side || ws.len() == 0 || bias != nil && len(bias) != side {
-		return nil, fmt.Errorf("%d scales and %d biases for %d channels", ws.len(), len(bias), side)
+		return nil, fmt.Errorf("it has %d scales and %d biases for %d channels: the numbers must be equal", ws.len(), len(bias), side)
 	}
 	lo, hi, err := typeRange(c.in[7].typ)
 	if err != nil {
@@ -277,7 +277,7 @@ func qlinearMatMul(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if x.isFloat() || y.isFloat() || len(x.Shape) < 2 || len(y.Shape) < 2 {
-		return nil, errors.New("it multiplies matrices of integers")
+		return nil, errors.New("its inputs must be matrices of integers")
 	}
 	sum, err := c.integerProducts(x, y, onnx.Int32)
 	if err != nil {
@@ -295,7 +295,7 @@ func qlinearConv(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if c.in[0].isFloat() || f.isFloat() || c.in[2].isFloat() || c.in[2].len() != 1 {
-		return nil, errors.New("it takes integers and one zero")
+		return nil, errors.New("its inputs must be integers with a single zero point")
 	}
 	sum, err := c.wholeConv(c.in[0], f, c.in[2].Ints[0])
 	if err != nil {

@@ -191,14 +191,14 @@ func (c *call) reduceInts(out, x *Tensor, n int) error {
 			}
 		case "ReduceMax", "ReduceMin":
 			if n == 0 {
-				return errors.New("it reduces no values")
+				return errors.New("its input has no values to reduce")
 			}
 			r = slices.Max(v)
 			if c.n.Op == "ReduceMin" {
 				r = slices.Min(v)
 			}
 		default:
-			return fmt.Errorf("%s of integers is not computed", c.n.Op)
+			return fmt.Errorf("%s is not supported for integers", c.n.Op)
 		}
 		out.Ints[i] = wrapInt(r, out.typ)
 	}
@@ -254,7 +254,7 @@ func argExtreme(c *call) ([]*Tensor, error) {
 	}
 	outer, side, inner := lines(x.Shape, axis)
 	if side == 0 {
-		return nil, errors.New("it has no values to choose from")
+		return nil, errors.New("its input has no values along the axis")
 	}
 	shape := slices.Clone(x.Shape)
 	shape[axis] = 1
@@ -356,7 +356,7 @@ func topK(c *call) ([]*Tensor, error) {
 	}
 	outer, side, inner := lines(x.Shape, axis)
 	if k < 0 || k > int64(side) {
-		return nil, fmt.Errorf("the first %d of %d values", k, side)
+		return nil, fmt.Errorf("k is %d, but the axis has %d values", k, side)
 	}
 	shape := slices.Clone(x.Shape)
 	shape[axis] = int(k)

@@ -65,7 +65,7 @@ func (r *resizing) check() error {
 		{"nearest_mode", r.nearest, []string{"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}},
 	} {
 		if !slices.Contains(known.values, known.value) {
-			return fmt.Errorf("%s %q is not computed", known.what, known.value)
+			return fmt.Errorf("%s %q is not supported", known.what, known.value)
 		}
 	}
 	return nil
@@ -196,7 +196,7 @@ func (c *call) resizeAll(x *Tensor, plans []*resizing, outside float32) (*Tensor
 			continue
 		}
 		if r.in == 0 {
-			return nil, errors.New("it resizes nothing")
+			return nil, errors.New("its input has no values to resize")
 		}
 		var err error
 		if x, err = c.resample(x, axis, r.plan(), outside); err != nil {
@@ -288,13 +288,13 @@ func (c *call) resizings(x *Tensor) ([]*resizing, error) {
 	switch {
 	case len(scales) > 0:
 		if len(scales) != len(axes) {
-			return nil, fmt.Errorf("%d scales for %d axes", len(scales), len(axes))
+			return nil, fmt.Errorf("it has %d scales for %d axes: the numbers must be equal", len(scales), len(axes))
 		}
 		for k, i := range axes {
 			s := float64(scales[k])
 			side := math.Floor(float64(x.Shape[i]) * s)
 			if !(s > 0 && side >= 0 && side <= math.MaxInt32) {
-				return nil, fmt.Errorf("a scale of %g for a side of %d", s, x.Shape[i])
+				return nil, fmt.Errorf("its scale %g does not fit a side of %d", s, x.Shape[i])
 			}
 			plans[i].scale, plans[i].out = s, int(side)
 		}
@@ -307,7 +307,7 @@ func (c *call) resizings(x *Tensor) ([]*resizing, error) {
 	}
 	if common.coordinates == "tf_crop_and_resize" {
 		if !c.hasInput(roiAt) || len(c.in[roiAt].Floats) != 2*len(axes) {
-			return nil, errors.New("its region is not known")
+			return nil, errors.New("its region of interest depends on the input, which is not supported")
 		}
 		for k, i := range axes {
 			plans[i].from, plans[i].to = float64(c.in[roiAt].Floats[k]), float64(c.in[roiAt].Floats[len(axes)+k])
@@ -323,7 +323,7 @@ func (c *call) readSizes(plans []*resizing, axes []int, sizes *Tensor) error {
 		return err
 	}
 	if len(want) != len(axes) {
-		return fmt.Errorf("%d sizes for %d axes", len(want), len(axes))
+		return fmt.Errorf("it has %d sizes for %d axes: the numbers must be equal", len(want), len(axes))
 	}
 	policy := c.text("keep_aspect_ratio_policy", "stretch")
 	scale := 0.0
@@ -345,7 +345,7 @@ func (c *call) readSizes(plans []*resizing, axes []int, sizes *Tensor) error {
 			plans[i].out = int(math.Floor(float64(plans[i].in)*scale + 0.5))
 		}
 	default:
-		return fmt.Errorf("keep_aspect_ratio_policy %q is not computed", policy)
+		return fmt.Errorf("keep_aspect_ratio_policy %q is not supported", policy)
 	}
 	return nil
 }

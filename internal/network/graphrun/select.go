@@ -41,11 +41,11 @@ func gatherElements(c *call) ([]*Tensor, error) {
 // own place, but for the axis.
 func elements(shape []int, index *Tensor, axis int, body func(i, at int)) error {
 	if len(index.Shape) != len(shape) {
-		return fmt.Errorf("indices of shape %d for values of %d", index.Shape, shape)
+		return fmt.Errorf("its indices of shape %d do not fit values of shape %d", index.Shape, shape)
 	}
 	for k, d := range index.Shape {
 		if k != axis && d > shape[k] {
-			return fmt.Errorf("indices of shape %d for values of %d", index.Shape, shape)
+			return fmt.Errorf("its indices of shape %d do not fit values of shape %d", index.Shape, shape)
 		}
 	}
 	own := strides(shape)
@@ -77,12 +77,12 @@ func elements(shape []int, index *Tensor, axis int, body func(i, at int)) error 
 func blocks(shape []int, index *Tensor, batch int, body func(i, at, n int)) error {
 	r := len(index.Shape)
 	if r == 0 {
-		return errors.New("its indices are a single number")
+		return errors.New("its indices are a single number: they must have at least one axis")
 	}
 	width := index.Shape[r-1]
 	if width < 1 || batch < 0 || batch >= r || batch+width > len(shape) ||
 		!slices.Equal(shape[:batch], index.Shape[:batch]) {
-		return fmt.Errorf("indices of shape %d for values of %d, the first %d axes in common", index.Shape, shape,
+		return fmt.Errorf("its indices of shape %d do not fit values of shape %d with the first %d axes in common", index.Shape, shape,
 			batch)
 	}
 	own := strides(shape)
@@ -118,7 +118,7 @@ func gatherND(c *call) ([]*Tensor, error) {
 	batch := c.int("batch_dims", 0)
 	r := len(index.Shape)
 	if r == 0 || batch < 0 || batch > int64(len(x.Shape)) || int(batch)+index.Shape[r-1] > len(x.Shape) {
-		return nil, fmt.Errorf("indices of shape %d for values of %d", index.Shape, x.Shape)
+		return nil, fmt.Errorf("its indices of shape %d do not fit values of shape %d", index.Shape, x.Shape)
 	}
 	out, err := c.newLike(x, slices.Concat(index.Shape[:r-1], x.Shape[int(batch)+index.Shape[r-1]:]))
 	if err != nil {
@@ -185,7 +185,7 @@ func scatterElements(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if !slices.Equal(index.Shape, updates.Shape) {
-		return nil, fmt.Errorf("updates of shape %d for indices of %d", updates.Shape, index.Shape)
+		return nil, fmt.Errorf("its updates of shape %d do not fit indices of shape %d", updates.Shape, index.Shape)
 	}
 	err = elements(out.Shape, index, axis, func(i, at int) { out.setValue(at, f(out.value(at), updates.value(i))) })
 	return single(out, err)
@@ -203,7 +203,7 @@ func scatterND(c *call) ([]*Tensor, error) {
 	r := len(index.Shape)
 	if r == 0 || index.Shape[r-1] > len(out.Shape) ||
 		!slices.Equal(updates.Shape, slices.Concat(index.Shape[:r-1], out.Shape[index.Shape[r-1]:])) {
-		return nil, fmt.Errorf("updates of shape %d for indices of %d and values of %d", updates.Shape, index.Shape,
+		return nil, fmt.Errorf("its updates of shape %d do not fit indices of shape %d and values of shape %d", updates.Shape, index.Shape,
 			out.Shape)
 	}
 	err = blocks(out.Shape, index, 0, func(i, at, n int) {
@@ -258,7 +258,7 @@ func compress(c *call) ([]*Tensor, error) {
 	for i, v := range keep.Ints {
 		if v != 0 {
 			if i >= shape[axis] {
-				return nil, fmt.Errorf("%d conditions for a side of %d", len(keep.Ints), shape[axis])
+				return nil, fmt.Errorf("it has %d conditions, more than the side of %d", len(keep.Ints), shape[axis])
 			}
 			list = append(list, i)
 		}
@@ -323,7 +323,7 @@ func reverseSequence(c *call) ([]*Tensor, error) {
 	}
 	batch, time := c.int("batch_axis", 1), c.int("time_axis", 0)
 	if len(x.Shape) < 2 || batch+time != 1 || batch*time != 0 || len(long.Ints) != x.Shape[batch] {
-		return nil, fmt.Errorf("%d lengths for values of shape %d", len(long.Ints), x.Shape)
+		return nil, fmt.Errorf("it has %d lengths, which do not fit values of shape %d", len(long.Ints), x.Shape)
 	}
 	out, err := c.newLike(x, x.Shape)
 	if err != nil {
@@ -369,7 +369,7 @@ func centerCropPad(c *call) ([]*Tensor, error) {
 		}
 	}
 	if len(list) != len(want) {
-		return nil, fmt.Errorf("%d sides for %d axes", len(want), len(list))
+		return nil, fmt.Errorf("it has %d sides for %d axes: the numbers must be equal", len(want), len(list))
 	}
 	before, after := make([]int, len(x.Shape)), make([]int, len(x.Shape))
 	for k, a := range list {
@@ -400,7 +400,7 @@ func pad(c *call) ([]*Tensor, error) {
 	}
 	want, ok, err := c.numbers(1, "pads")
 	if err != nil || !ok {
-		return nil, errors.Join(err, errors.New("its pads are not known"))
+		return nil, errors.Join(err, errors.New("its pads depend on the input, which is not supported"))
 	}
 	rank := len(x.Shape)
 	var axes []int
@@ -422,13 +422,13 @@ func pad(c *call) ([]*Tensor, error) {
 		}
 	}
 	if len(want) != 2*len(axes) {
-		return nil, fmt.Errorf("pads %d for %d axes", want, len(axes))
+		return nil, fmt.Errorf("pads is %d, but the input has %d axes: two pads for each axis are needed", want, len(axes))
 	}
 	before, after := make([]int, rank), make([]int, rank)
 	for i, axis := range axes {
 		p, q := want[i], want[len(axes)+i]
 		if p > math.MaxInt32 || q > math.MaxInt32 || p < math.MinInt32 || q < math.MinInt32 {
-			return nil, fmt.Errorf("pads %d are impossible", want)
+			return nil, fmt.Errorf("pads %d are too large or cut off more than the input", want)
 		}
 		before[axis], after[axis] = int(p), int(q)
 	}
@@ -449,7 +449,7 @@ func (c *call) pad(x *Tensor, before, after []int, mode string, fill *Tensor) (*
 	sources := make([][]int, len(shape)) // of each axis, which value stands at a place; -1: none
 	for i, d := range x.Shape {
 		if shape[i] = d + before[i] + after[i]; shape[i] < 0 {
-			return nil, fmt.Errorf("pads %d and %d of shape %d", before, after, x.Shape)
+			return nil, fmt.Errorf("pads %d and %d do not fit shape %d", before, after, x.Shape)
 		}
 	}
 	if _, err := length(shape); err != nil {
@@ -507,7 +507,7 @@ func padSource(k, d int, mode string) (int, error) {
 		return -1, nil
 	}
 	if d == 0 {
-		return 0, errors.New("nothing is there to repeat")
+		return 0, errors.New("its input has no values to repeat at the border")
 	}
 	switch mode {
 	case "edge":

@@ -38,12 +38,12 @@ const maxAxes = 64
 // length multiplies the sides of a shape. What memory cannot hold is an error.
 func length(shape []int) (int, error) {
 	if len(shape) > maxAxes {
-		return 0, fmt.Errorf("a tensor of %d axes; at most %d are computed", len(shape), maxAxes)
+		return 0, fmt.Errorf("a tensor has %d axes: at most %d are supported", len(shape), maxAxes)
 	}
 	n := int64(1)
 	for _, d := range shape {
 		if d < 0 {
-			return 0, fmt.Errorf("shape %d is impossible", shape)
+			return 0, fmt.Errorf("shape %d is not valid: sides must not be negative, and the tensor must fit the limit", shape)
 		}
 		n = budget.Product(n, int64(d))
 	}
@@ -79,7 +79,7 @@ func constantOf(t *onnx.Tensor) (*Tensor, error) {
 	out := &Tensor{Shape: make([]int, len(t.Shape)), typ: t.Type, mem: &memory{}}
 	for i, d := range t.Shape {
 		if d > math.MaxInt32 {
-			return nil, fmt.Errorf("shape %d is impossible", t.Shape)
+			return nil, fmt.Errorf("shape %d is not valid: sides must not be negative, and the tensor must fit the limit", t.Shape)
 		}
 		out.Shape[i] = int(d)
 	}
@@ -119,12 +119,12 @@ func (t *Tensor) sides() ([]int, error) {
 		return nil, err
 	}
 	if len(v) > maxAxes {
-		return nil, fmt.Errorf("a tensor of %d axes; at most %d are computed", len(v), maxAxes)
+		return nil, fmt.Errorf("a tensor has %d axes: at most %d are supported", len(v), maxAxes)
 	}
 	shape := make([]int, len(v))
 	for i, d := range v {
 		if d < 0 || d > math.MaxInt32 {
-			return nil, fmt.Errorf("shape %d is impossible", v)
+			return nil, fmt.Errorf("shape %d is not valid: sides must not be negative, and the tensor must fit the limit", v)
 		}
 		shape[i] = int(d)
 	}

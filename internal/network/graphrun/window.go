@@ -32,7 +32,7 @@ func (c *call) window(in, kernel []int) (*window, error) {
 			return out, nil
 		}
 		if len(v) != n {
-			return nil, fmt.Errorf("%s %d for %d axes", name, v, n)
+			return nil, fmt.Errorf("%s is %d, but the input has %d axes", name, v, n)
 		}
 		for i, x := range v {
 			if x < 1 || x > maxSide {
@@ -88,7 +88,7 @@ func (w *window) checkKernel() error {
 	n := int64(1)
 	for _, d := range w.kernel {
 		if n = budget.Product(n, int64(d)); n > maxSide {
-			return fmt.Errorf("a kernel of %d; at most %d values are computed", w.kernel, maxSide)
+			return fmt.Errorf("its kernel of %d is too large: at most %d values are supported", w.kernel, maxSide)
 		}
 	}
 	return nil
@@ -101,7 +101,7 @@ func (w *window) setPads(v []int64) error {
 		return nil
 	}
 	if len(v) != 2*n {
-		return fmt.Errorf("pads %d for %d axes", v, n)
+		return fmt.Errorf("pads is %d, but the input has %d axes: two pads for each axis are needed", v, n)
 	}
 	for i, p := range v {
 		if p < -maxSide || p > maxSide {

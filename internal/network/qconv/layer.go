@@ -69,12 +69,12 @@ func New(s conv.Shape, w []float32, e Epilogue) (*Layer, error) {
 	}
 	switch {
 	case !Fits(&s):
-		return nil, fmt.Errorf("qconv: sums of %d products of bytes may not fit 32 bits", s.R*s.S*(s.C/s.Groups))
+		return nil, fmt.Errorf("sums of %d products of bytes may not fit 32 bits", s.R*s.S*(s.C/s.Groups))
 	case isDepthwise(&s) && e.Residual && !e.Unrounded:
-		return nil, fmt.Errorf("qconv: something is added to a depthwise convolution")
+		return nil, fmt.Errorf("something is added to a depthwise convolution")
 	}
 	if _, n, _ := s.Len(); n != len(w) {
-		return nil, fmt.Errorf("qconv: %d weights for %+v, which has %d", len(w), s, n)
+		return nil, fmt.Errorf("%d weights for %+v, which has %d", len(w), s, n)
 	}
 	l := &Layer{shape: s, epilogue: e}
 	l.q, l.unit = quantizeFilters(w, s.K)

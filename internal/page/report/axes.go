@@ -105,7 +105,7 @@ func (a Axes) check() error {
 			continue
 		}
 		if !canShow(r.Min, r.log) || !canShow(r.Max, r.log) || r.Min >= r.Max {
-			return fmt.Errorf("report: figure %q: %s axis from %g to %g", a.name(), r.axis, r.Min, r.Max)
+			return fmt.Errorf("figure %q: %s axis from %g to %g", a.name(), r.axis, r.Min, r.Max)
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ type Bars struct {
 
 func (b Bars) draw(c draw.Canvas, _ float64) error {
 	if b.LogX || b.LogY {
-		return fmt.Errorf("report: bars %q: bars start at 0, so their axis cannot be logarithmic", b.name())
+		return fmt.Errorf("bars %q: bars start at 0, so their axis cannot be logarithmic", b.name())
 	}
 	if err := b.checkShapes(); err != nil {
 		return err
@@ -88,12 +88,12 @@ func (b Bars) draw(c draw.Canvas, _ float64) error {
 
 func (b Bars) checkShapes() error {
 	if len(b.Values) != len(b.Series) || (b.Err != nil && len(b.Err) != len(b.Series)) {
-		return fmt.Errorf("report: bars %q: %d series, %d rows of values, %d of errors", b.name(), len(b.Series),
+		return fmt.Errorf("bars %q: %d series, %d rows of values, %d of errors", b.name(), len(b.Series),
 			len(b.Values), len(b.Err))
 	}
 	for s := range b.Series {
 		if len(b.Values[s]) != len(b.Groups) || (b.Err != nil && len(b.Err[s]) != len(b.Groups)) {
-			return fmt.Errorf("report: bars %q: series %q has %d values for %d groups", b.name(), b.Series[s],
+			return fmt.Errorf("bars %q: series %q has %d values for %d groups", b.name(), b.Series[s],
 				len(b.Values[s]), len(b.Groups))
 		}
 	}

@@ -74,7 +74,7 @@ func rawSVG(f Figure) (body string, err error) {
 	s := escape.Printable(buf.String())
 	start := strings.Index(s, "<svg")
 	if start < 0 {
-		return "", fmt.Errorf("report: drawing %q gave no SVG", f.name())
+		return "", fmt.Errorf("drawing %q gave no SVG", f.name())
 	}
 	s = s[start+strings.Index(s[start:], ">")+1:]
 	s = strings.TrimSuffix(strings.TrimSpace(s), "</svg>")
@@ -127,7 +127,7 @@ func WriteFigure(path string, f Figure) error {
 	case ".png":
 		data, err = PNG(f)
 	default:
-		return fmt.Errorf("report: figure %s: extension %q is not supported: use .svg or .png", path, ext)
+		return fmt.Errorf("figure %s: extension %q is not supported: use .svg or .png", path, ext)
 	}
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func WriteFigure(path string, f Figure) error {
 func paint(f Figure, c draw.Canvas, dpi float64) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("report: drawing %q: %v", f.name(), r)
+			err = fmt.Errorf("drawing %q: %v", f.name(), r)
 		}
 	}()
 	return f.draw(c, dpi)
@@ -148,7 +148,7 @@ func paint(f Figure, c draw.Canvas, dpi float64) (err error) {
 
 func checkSize(w, h float64) error {
 	if !(w > 0 && h > 0) || w*h > 1e8 || math.IsInf(w*h, 0) {
-		return fmt.Errorf("report: a figure of %g x %g points cannot be drawn", w, h)
+		return fmt.Errorf("a figure of %g x %g points cannot be drawn", w, h)
 	}
 	return nil
 }

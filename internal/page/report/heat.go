@@ -44,11 +44,11 @@ func (h Heat) rows() (rows, cols int, err error) {
 	for r := range h.Z {
 		if len(h.Z[r]) != cols {
 			return 0, 0,
-				fmt.Errorf("report: heat %q: row %d has %d values, row 0 has %d", h.name(), r, len(h.Z[r]), cols)
+				fmt.Errorf("heat %q: row %d has %d values, row 0 has %d", h.name(), r, len(h.Z[r]), cols)
 		}
 	}
 	if (len(h.Rows) > 0 && len(h.Rows) != rows) || (len(h.Cols) > 0 && len(h.Cols) != cols) {
-		return 0, 0, fmt.Errorf("report: heat %q: %d x %d values, %d row and %d column names", h.name(), rows, cols,
+		return 0, 0, fmt.Errorf("heat %q: %d x %d values, %d row and %d column names", h.name(), rows, cols,
 			len(h.Rows), len(h.Cols))
 	}
 	return rows, cols, nil
@@ -95,7 +95,7 @@ func (h Heat) draw(c draw.Canvas, _ float64) error {
 		return err
 	}
 	if h.LogX || h.LogY {
-		return fmt.Errorf("report: heat %q: cells are evenly spaced, so its axes cannot be logarithmic", h.name())
+		return fmt.Errorf("heat %q: cells are evenly spaced, so its axes cannot be logarithmic", h.name())
 	}
 	if h.XRange == (Range{}) {
 		h.XRange = Range{-0.5, max(float64(cols), 1) - 0.5}

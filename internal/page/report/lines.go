@@ -91,7 +91,7 @@ func (l Lines) draw(c draw.Canvas, _ float64) error {
 	k, quiet := -1, 0
 	for _, cv := range l.Curves {
 		if len(cv.X) != len(cv.Y) || len(cv.Low) != len(cv.High) || (len(cv.Low) != 0 && len(cv.Low) != len(cv.X)) {
-			return fmt.Errorf("report: lines %q: curve %q has %d x, %d y, %d low and %d high values",
+			return fmt.Errorf("lines %q: curve %q has %d x, %d y, %d low and %d high values",
 				l.name(), cv.Name, len(cv.X), len(cv.Y), len(cv.Low), len(cv.High))
 		}
 		pc := curve{Curve: cv, logX: l.LogX, logY: l.LogY, marks: l.Marks, probe: l.probe}

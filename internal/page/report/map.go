@@ -56,15 +56,15 @@ type MapColumn struct {
 func (m Map) check() error {
 	n := len(m.X)
 	if len(m.Y) != n || (m.Names != nil && len(m.Names) != n) || (m.Photos != nil && m.Photos.n != n) {
-		return fmt.Errorf("report: map %q: %d x, %d y and %d names", m.Title, n, len(m.Y), len(m.Names))
+		return fmt.Errorf("map %q: %d x, %d y and %d names", m.Title, n, len(m.Y), len(m.Names))
 	}
 	for _, c := range m.Columns {
 		if len(c.Class) != n {
-			return fmt.Errorf("report: map %q: column %q has %d labels for %d items", m.Title, c.Name, len(c.Class), n)
+			return fmt.Errorf("map %q: column %q has %d labels for %d items", m.Title, c.Name, len(c.Class), n)
 		}
 		for i, k := range c.Class {
 			if k >= len(c.Names) {
-				return fmt.Errorf("report: map %q: item %d has class %d of %q, which has %d names", m.Title, i, k,
+				return fmt.Errorf("map %q: item %d has class %d of %q, which has %d names", m.Title, i, k,
 					c.Name, len(c.Names))
 			}
 		}
@@ -154,7 +154,7 @@ func (m Map) html(r *renderer) (g.Node, error) {
 	}
 	text, err := json.Marshal(d)
 	if err != nil {
-		return nil, fmt.Errorf("report: map %q: %w", m.Title, err)
+		return nil, fmt.Errorf("map %q: %w", m.Title, err)
 	}
 	still := m.Scatter(0)
 	still.Title = ""
@@ -182,7 +182,7 @@ func (r *renderer) sheets(t *Thumbs) (id string, sheets []byte, err error) {
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
-		return "", nil, fmt.Errorf("report: thumbnails: %w", err)
+		return "", nil, fmt.Errorf("thumbnails: %w", err)
 	}
 	if r.thumbs == nil {
 		r.thumbs = map[*Thumbs]string{}
@@ -293,7 +293,7 @@ func (t *Thumbs) finish() {
 func (t *Thumbs) pack() (*mapPhotos, error) {
 	t.finish()
 	if t.err != nil {
-		return nil, fmt.Errorf("report: thumbnails: %w", t.err)
+		return nil, fmt.Errorf("thumbnails: %w", t.err)
 	}
 	p := &mapPhotos{Side: t.side, Across: thumbsAcross, Type: "image/jpeg", Sheets: t.encoded,
 		Sizes: base64.StdEncoding.EncodeToString(t.sizes)}

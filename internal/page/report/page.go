@@ -87,7 +87,7 @@ func (p Page) HTML() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	if err := d.node().Render(&b); err != nil {
-		return nil, fmt.Errorf("report: %w", err)
+		return nil, err
 	}
 	return []byte(escape.Printable(b.String())), nil
 }
@@ -95,7 +95,7 @@ func (p Page) HTML() ([]byte, error) {
 func pageFile(name string) (string, error) {
 	text, err := pageFiles.ReadFile("page/" + name)
 	if err != nil {
-		return "", fmt.Errorf("report: %w", err)
+		return "", err
 	}
 	return string(text), nil
 }

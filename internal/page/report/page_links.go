@@ -17,7 +17,7 @@ type PageLinks struct {
 
 func (t PageLinks) html(*renderer) (g.Node, error) {
 	if len(t.Pages) > 0 && (t.At < 0 || t.At >= len(t.Pages)) {
-		return nil, fmt.Errorf("report: page %d of %d", t.At+1, len(t.Pages))
+		return nil, fmt.Errorf("page %d of %d", t.At+1, len(t.Pages))
 	}
 	if len(t.Pages) < 2 {
 		return nil, nil

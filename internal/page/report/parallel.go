@@ -64,7 +64,7 @@ func (p probedParallel) draw(c draw.Canvas, _ float64) error { return p.paint(c,
 func (p Parallel) paint(c draw.Canvas, pr *probe) error {
 	for _, a := range p.Axes {
 		if len(a.At) != len(p.Lines) || len(a.Values) != len(p.Lines) {
-			return fmt.Errorf("report: parallel axis %q has %d places and %d values of %d lines", a.Name, len(a.At),
+			return fmt.Errorf("parallel axis %q has %d places and %d values of %d lines", a.Name, len(a.At),
 				len(a.Values), len(p.Lines))
 		}
 	}

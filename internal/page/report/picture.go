@@ -104,7 +104,7 @@ func thumbnails(pics []Picture, side int) ([]thumb, error) {
 	encode := func(i int, size thumbSize) (thumb, error) {
 		t, err := encodeThumb(pics[i].Image, size)
 		if err != nil {
-			return t, fmt.Errorf("report: thumbnail of %q: %w", pics[i].Name, err)
+			return t, fmt.Errorf("thumbnail of %q: %w", pics[i].Name, err)
 		}
 		return t, nil
 	}

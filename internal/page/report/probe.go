@@ -103,7 +103,7 @@ func (r *renderer) drawFigure(f Figure) (drawnFigure, error) {
 		Points []probedPoint `json:"points,omitempty"`
 	}{p.x, p.curves, p.points})
 	if err != nil {
-		return d, fmt.Errorf("report: the values of %q: %w", f.name(), err)
+		return d, fmt.Errorf("the values of %q: %w", f.name(), err)
 	}
 	r.use("chart.js")
 	d.Chart = text

@@ -67,12 +67,12 @@ func (s Scatter) withProbe(p *probe) Figure {
 
 func (s Scatter) draw(c draw.Canvas, dpi float64) error {
 	if len(s.X) != len(s.Y) || (len(s.Class) != 0 && len(s.Class) != len(s.X)) {
-		return fmt.Errorf("report: scatter %q: %d x, %d y and %d class values", s.name(), len(s.X), len(s.Y),
+		return fmt.Errorf("scatter %q: %d x, %d y and %d class values", s.name(), len(s.X), len(s.Y),
 			len(s.Class))
 	}
 	for i, k := range s.Class {
 		if k >= len(s.Names) {
-			return fmt.Errorf("report: scatter %q: point %d has class %d, but %d names are given", s.name(), i, k,
+			return fmt.Errorf("scatter %q: point %d has class %d, but %d names are given", s.name(), i, k,
 				len(s.Names))
 		}
 	}

@@ -220,7 +220,7 @@ func (c Cell) rounded() float64 {
 func (t Table) check() error {
 	for i, r := range t.Rows {
 		if len(r.Cells) != len(t.Columns) && (len(r.Cells) != 0 || r.Heading == "") {
-			return fmt.Errorf("report: table %q: row %d has %d cells for %d columns", t.Caption, i, len(r.Cells),
+			return fmt.Errorf("table %q: row %d has %d cells for %d columns", t.Caption, i, len(r.Cells),
 				len(t.Columns))
 		}
 	}

@@ -21,7 +21,7 @@ type Triplets struct {
 
 func (t Triplets) draw(c draw.Canvas, dpi float64) error {
 	if len(t.AP) != len(t.AN) {
-		return fmt.Errorf("report: triplets %q: %d S_ap and %d S_an values", t.name(), len(t.AP), len(t.AN))
+		return fmt.Errorf("triplets %q: %d S_ap and %d S_an values", t.name(), len(t.AP), len(t.AN))
 	}
 	e := newExtent()
 	m := marks{x: t.AP, y: t.AN, dpi: dpi}

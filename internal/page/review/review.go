@@ -213,7 +213,7 @@ func (p *Page) data() (*pageData, error) {
 			Suggested: c.Suggested}
 		for _, i := range c.Items {
 			if i < 0 || i >= len(p.Items) {
-				return nil, fmt.Errorf("review: card %q is about item %d of %d", c.Title, i, len(p.Items))
+				return nil, fmt.Errorf("card %q is about item %d of %d", c.Title, i, len(p.Items))
 			}
 		}
 		if c.Score > 0 {
@@ -223,7 +223,7 @@ func (p *Page) data() (*pageData, error) {
 			s := shotData{Caption: pic.Caption}
 			var err error
 			if s.Src, s.Tiny, err = encodePicture(pic.Image); err != nil {
-				return nil, fmt.Errorf("review: picture of card %q: %w", c.Title, err)
+				return nil, fmt.Errorf("picture of card %q: %w", c.Title, err)
 			}
 			out.Pictures = append(out.Pictures, s)
 		}

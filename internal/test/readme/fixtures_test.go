@@ -71,7 +71,7 @@ func newWorkspace(t *testing.T, bin string) *workspace {
 	})
 	makeEmbeddings(t, w.base)
 	writeFile(t, filepath.Join(w.base, "model.onnx"),
-		[]byte(readFile(t, filepath.Join("nn", "onnxnet", "testdata", "residual.onnx"))))
+		[]byte(readFile(t, filepath.Join("internal", "network", "onnxnet", "testdata", "residual.onnx"))))
 	writeFile(t, filepath.Join(w.base, "run.yaml"),
 		[]byte("data: {name: mnist, label: parity, train_limit: 10, test_limit: 10}\ntrain: {epochs: 2}\n"))
 	writeFile(t, filepath.Join(w.base, "plan.yaml"), []byte(`

@@ -22,7 +22,7 @@ import (
 // reveal much of a file.
 //
 // A job that names anything else is refused at once. Links below allowed names are checked when they
-// are opened; see package within.
+// are opened; see package rootfs.
 type Allowed struct {
 	// Roots are folders, files, and addresses (s3://BUCKET/PREFIX, https://HOST/PATH).
 	// Everything below a root is allowed.

@@ -35,7 +35,7 @@ func TestDigests(t *testing.T) {
 func TestWrittenDigests(t *testing.T) {
 	dir := t.TempDir()
 	const other = "mine\n<!-- kinds -->\nno end\n"
-	for name, text := range map[string]string{"cures.md": other,
+	for name, text := range map[string]string{"collapse.md": other,
 		"discover.md": "before\n<!-- kinds -->\nold\n<!-- /kinds -->\nafter\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestWrittenDigests(t *testing.T) {
 		!strings.HasSuffix(got, "|\n<!-- /kinds -->\nafter\n") || strings.Contains(got, "old") {
 		t.Error(got)
 	}
-	if got := read("cures.md"); got != other {
+	if got := read("collapse.md"); got != other {
 		t.Errorf("a page without the marks is now %q", got)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {

@@ -294,7 +294,7 @@ func FuzzOutcome(f *testing.F) {
 // TestReadmeNumbers looks for the kept numbers in the README's sentence on MNIST and in its table
 // of Omniglot.
 func TestReadmeNumbers(t *testing.T) {
-	readme, err := os.ReadFile("../../../README.md")
+	readme, err := os.ReadFile("../../../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

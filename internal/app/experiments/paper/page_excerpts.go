@@ -17,7 +17,7 @@ type pageExcerpt struct{ page, name, text string }
 
 func pageExcerpts(outcomes []*Outcome) []pageExcerpt {
 	return []pageExcerpt{
-		{"cures.md", "found", describeCures(outcomes)},
+		{"collapse.md", "found", describeCures(outcomes)},
 		{"decisions.md", "collapse", decisionsExcerpt(outcomes)},
 		{"discover.md", "kinds", kindsExcerpt(outcomes)},
 		{"discover.md", "suspects", suspectsExcerpt(outcomes)},

@@ -179,7 +179,7 @@ const roundings = 0x1p-20
 // rounded it a second time, exactly.
 func Score(d exact.Distance, x, y []float32) float64 { return score(d, x, y, quantized.InverseNorm(x)) }
 
-// score returns the nearness of two rows in float64, the larger the nearer. It equals that of package rank to the
+// score returns the nearness of two rows in float64, the larger the nearer. It equals that of package eval to the
 // bit, except for cosines whose order rounding may have changed, which rank rounds exactly.
 func score(d exact.Distance, x, y []float32, xInverse float64) float64 {
 	switch d {

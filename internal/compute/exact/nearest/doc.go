@@ -13,7 +13,7 @@
 //	Cosine:    u = x / ||x|| - c,     v = q / ||q||,      v.u = cosine - v.c
 //	Dot:       u = x / 2^e - c,       v = q / ||q||,      v.u = q.x / (||q|| 2^e) - v.c
 //
-// Codes are u as package coded has it in Stored kinds; how far a product of codes can be from v.u is
+// Codes are u as package quantized has it in Stored kinds; how far a product of codes can be from v.u is
 // bounded by Reach times Slack of that package. Every row that, by its bound, may be among the nearest is
 // scored in float64, which raises the threshold for the next rows. Each row has its own unit and bound,
 // and the space is fitted to the median of the rows, so a row far from all others widens only its own

@@ -52,7 +52,7 @@ func byLoop(distance exact.Distance, x []float32, g *matrix.Dense, k int) []Foun
 	return out[:min(k, len(out))]
 }
 
-// A search in coded parts and one of package rank find what two loops in float64 find,
+// A search in coded parts and one of package eval find what two loops in float64 find,
 // with the same bits on any number of cores; cosines of both are the same, and near those rounded once.
 func TestBothSearchesAgreeWithALoop(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
@@ -109,7 +109,7 @@ func checkSearches(t *testing.T, what string, distance exact.Distance, g, q *mat
 	}
 }
 
-// Rows in steps and copies of them in other lengths are found in the order of package rank, with its
+// Rows in steps and copies of them in other lengths are found in the order of package eval, with its
 // cosines, also where more tie than are asked for and in several parts.
 func TestEqualCosinesGoByRow(t *testing.T) {
 	for _, c := range []struct{ n, d int }{{8, 3}, {700, 3}, {3 * Block, 49}} {

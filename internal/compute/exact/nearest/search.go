@@ -58,7 +58,7 @@ type Query struct {
 }
 
 // Found is a row and its exact score: minus the squared distance, the cosine or the
-// product. Cosines equal those of package rank: rounded once where the order depends on it.
+// product. Cosines equal those of package eval: rounded once where the order depends on it.
 type Found struct {
 	Part, Row int32
 	Score     float64

@@ -59,15 +59,15 @@ type Ranked struct {
 // items, values that are not finite, and a picture that fails.
 func ChooseQueries(ctx context.Context, x *matrix.Dense, labels []int64, cfg Config) (*QueryRows, error) {
 	if x.Rows < 2 {
-		return nil, fmt.Errorf("retrieval: %d items have no neighbours", x.Rows)
+		return nil, fmt.Errorf("%d items have no neighbours", x.Rows)
 	}
 	if len(labels) != x.Rows {
-		return nil, fmt.Errorf("retrieval: %d labels for %d items", len(labels), x.Rows)
+		return nil, fmt.Errorf("%d labels for %d items", len(labels), x.Rows)
 	}
 	cfg.Queries = cmp.Or(cfg.Queries, 8)
 	cfg.Neighbours = min(cmp.Or(cfg.Neighbours, 8), x.Rows-1)
 	if cfg.Queries < 1 || cfg.Neighbours < 1 {
-		return nil, fmt.Errorf("retrieval: %d queries with %d neighbours", cfg.Queries, cfg.Neighbours)
+		return nil, fmt.Errorf("%d queries with %d neighbours", cfg.Queries, cfg.Neighbours)
 	}
 	type query struct{ index, first int }
 	var all []query
@@ -81,7 +81,7 @@ func ChooseQueries(ctx context.Context, x *matrix.Dense, labels []int64, cfg Con
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("retrieval: none of the %d items shares its label with another", x.Rows)
+		return nil, fmt.Errorf("none of the %d items shares its label with another", x.Rows)
 	}
 	slices.SortFunc(all, func(a, b query) int { return cmp.Compare(a.index, b.index) })
 	random := slices.Clone(all)
@@ -173,7 +173,7 @@ func (c *Config) picture(i int, labels []int64) (report.Picture, error) {
 	}
 	img, err := c.Picture(i)
 	if err != nil {
-		return p, fmt.Errorf("retrieval: picture of item %d: %w", i, err)
+		return p, fmt.Errorf("picture of item %d: %w", i, err)
 	}
 	p.Image = img
 	return p, nil

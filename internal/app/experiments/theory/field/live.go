@@ -58,7 +58,7 @@ func Nearest(ctx context.Context, e *matrix.Dense, labels []int64, anchors []int
 		}
 	})
 	if err != nil {
-		return Scatter{}, fmt.Errorf("field: the nearest of %d rows for %d anchors: %w", e.Rows, len(anchors), err)
+		return Scatter{}, fmt.Errorf("the nearest of %d rows for %d anchors: %w", e.Rows, len(anchors), err)
 	}
 	var s Scatter
 	for k, b := range best {
@@ -151,7 +151,7 @@ func unitRows(e *matrix.Dense) ([][]float64, error) {
 			s += float64(v) * float64(v)
 		}
 		if math.IsNaN(s) || math.IsInf(s, 0) {
-			return nil, fmt.Errorf("field: embedding %d is not finite", i)
+			return nil, fmt.Errorf("embedding %d is not finite", i)
 		}
 		if s > 0 {
 			k := 1 / math.Sqrt(s)

@@ -66,7 +66,7 @@ func FromLoss(name string, l loss.Loss) (Loss, error) {
 	m := l.Traits().Measure
 	f, err := derivatives(l)
 	if err != nil {
-		return Loss{}, fmt.Errorf("field: loss %s: %w", name, err)
+		return Loss{}, fmt.Errorf("loss %s: %w", name, err)
 	}
 	return Loss{
 		Name:     name,

@@ -23,7 +23,7 @@ func Map(ctx context.Context, l Loss, c Config, lo float64, n int) (Grid, error)
 	g := Grid{Lo: lo, N: n, AP: make([][]float64, n), AN: make([][]float64, n)}
 	for r := range n {
 		if err := ctx.Err(); err != nil {
-			return Grid{}, fmt.Errorf("field: row %d of a map of %d x %d cells: %w", r+1, n, n, err)
+			return Grid{}, fmt.Errorf("row %d of a map of %d x %d cells: %w", r+1, n, n, err)
 		}
 		g.AP[r], g.AN[r] = make([]float64, n), make([]float64, n)
 		for k := range n {

@@ -86,7 +86,7 @@ func PlaceTriplet(sap, san, gamma float64) (a, p, n Vec) {
 func sine(s float64) float64 { return math.Sqrt(max(0, 1-s*s)) }
 
 // errGamma is the error of Gamma.
-var errGamma = errors.New("field: the angle at the anchor is not defined: the positive or the negative lies on it or " +
+var errGamma = errors.New("the angle at the anchor is not defined: the positive or the negative lies on it or " +
 	"opposite to it")
 
 // Gamma returns the gamma of three unit vectors given their similarities. It is an

@@ -31,7 +31,7 @@ type Collapse struct {
 func CollapseOf(ctx context.Context, n, dim, classes, iterations int, seed uint64) (Collapse, error) {
 	c, err := collapseOf(ctx, n, dim, classes, iterations, seed)
 	if err != nil {
-		return Collapse{}, fmt.Errorf("isometry: the collapse of %d points in %d dimensions: %w", n, dim, err)
+		return Collapse{}, fmt.Errorf("the collapse of %d points in %d dimensions: %w", n, dim, err)
 	}
 	return c, nil
 }

@@ -81,7 +81,7 @@ func descendHaus(ctx context.Context, f, g Set, w float64, steps int) (Set, erro
 	best, bestX := math.Inf(1), append([]float64(nil), g.X...)
 	for it := range steps {
 		if err := ctx.Err(); err != nil {
-			return g, fmt.Errorf("isometry: step %d of %d towards the nearest arrangement of %d points in d_haus: %w",
+			return g, fmt.Errorf("step %d of %d towards the nearest arrangement of %d points in d_haus: %w",
 				it+1, steps, n, err)
 		}
 		g.distances(dg)

@@ -62,7 +62,7 @@ func Line(ctx context.Context, f Set) (float64, Set, error) {
 		return nil
 	}
 	if err := place(members); err != nil {
-		return 0, Set{}, fmt.Errorf("isometry: the orders of %d points on the line: %w", n, err)
+		return 0, Set{}, fmt.Errorf("the orders of %d points on the line: %w", n, err)
 	}
 	return best, f.With(1, bestX), nil
 }

@@ -43,7 +43,7 @@ type Nearest struct {
 func NearestTS(ctx context.Context, f Set, o Options) (Nearest, error) {
 	out, err := nearestTS(ctx, f, o)
 	if err != nil {
-		return Nearest{}, fmt.Errorf("isometry: the nearest separated arrangement of %d points: %w", f.N(), err)
+		return Nearest{}, fmt.Errorf("the nearest separated arrangement of %d points: %w", f.N(), err)
 	}
 	return out, nil
 }

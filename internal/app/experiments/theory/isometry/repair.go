@@ -45,7 +45,7 @@ func Repair(ctx context.Context, f Set) (Set, error) {
 	lo, hi := 0.0, 1.0
 	for hi-lo > 1e-12 {
 		if err := ctx.Err(); err != nil {
-			return f, fmt.Errorf("isometry: contracting the classes of %d points: %w", f.N(), err)
+			return f, fmt.Errorf("contracting the classes of %d points: %w", f.N(), err)
 		}
 		mid := (lo + hi) / 2
 		if IsSeparated(Contract(f, mid).Distances(), f.Class, 0) {

@@ -26,16 +26,16 @@ func (s Set) With(dim int, x []float64) Set { return Set{Dim: dim, X: x, Class: 
 // match, a negative class, a coordinate that is not finite.
 func (s Set) Check() error {
 	if s.Dim < 1 || len(s.X) != s.Dim*len(s.Class) || len(s.Class) == 0 {
-		return fmt.Errorf("isometry: %d coordinates for %d points of dimension %d", len(s.X), len(s.Class), s.Dim)
+		return fmt.Errorf("%d coordinates for %d points of dimension %d", len(s.X), len(s.Class), s.Dim)
 	}
 	for i, c := range s.Class {
 		if c < 0 {
-			return fmt.Errorf("isometry: point %d has class %d", i, c)
+			return fmt.Errorf("point %d has class %d", i, c)
 		}
 	}
 	for k, v := range s.X {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("isometry: point %d is not finite", k/s.Dim)
+			return fmt.Errorf("point %d is not finite", k/s.Dim)
 		}
 	}
 	return nil

@@ -72,7 +72,7 @@ func (s Survey) Run(ctx context.Context, done func(int)) ([]Trial, error) {
 		out[k], failed[k] = ascend(ctx, rng, s.Seed, k-random, steps, done)
 	})
 	if err = cmp.Or(append(failed, err)...); err != nil {
-		return nil, fmt.Errorf("isometry: a survey of %d sets: %w", s.Work(), err)
+		return nil, fmt.Errorf("a survey of %d sets: %w", s.Work(), err)
 	}
 	return out, nil
 }

@@ -38,9 +38,9 @@ type Solution struct {
 
 // Reasons why there is no solution.
 var (
-	ErrInfeasible = errors.New("lp: infeasible")
-	ErrCutoff     = errors.New("lp: the value passes the cutoff")
-	ErrStuck      = errors.New("lp: no progress")
+	ErrInfeasible = errors.New("infeasible")
+	ErrCutoff     = errors.New("the value passes the cutoff")
+	ErrStuck      = errors.New("no progress")
 )
 
 const (
@@ -94,7 +94,7 @@ func (p *Problem) Solve(ctx context.Context, cutoff float64) (Solution, error) {
 	for it := range limit {
 		if err := ctx.Err(); err != nil {
 			return Solution{},
-				fmt.Errorf("lp: pivot %d of a program of %d variables and %d rows: %w", it, m, len(p.Rows), err)
+				fmt.Errorf("pivot %d of a program of %d variables and %d rows: %w", it, m, len(p.Rows), err)
 		}
 		if it%refresh == refresh-1 && !s.invert() {
 			return Solution{}, ErrStuck

@@ -64,7 +64,7 @@ func Minimise(ctx context.Context, m Model, l Loss, s Search) ([]Minimum, error)
 		out[lo], failed[lo] = descend(ctx, NewEval(m, l), p, s.Beta, iterations)
 	})
 	if err = cmp.Or(append(failed, err)...); err != nil {
-		return nil, fmt.Errorf("noise: minimising the expected loss of %d points: %w", m.N(), err)
+		return nil, fmt.Errorf("minimising the expected loss of %d points: %w", m.N(), err)
 	}
 	slices.SortStableFunc(out, func(a, b Minimum) int {
 		switch {

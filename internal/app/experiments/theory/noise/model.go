@@ -15,7 +15,7 @@ type Model struct {
 // follow each other. It is an error if t < 2, s < 1 or p is outside [0, 1].
 func Balanced(t, s int, p float64) (Model, error) {
 	if t < 2 || s < 1 || !(p >= 0 && p <= 1) {
-		return Model{}, fmt.Errorf("noise: %d classes of %d points with p = %g: need at least 2 classes of 1 point "+
+		return Model{}, fmt.Errorf("%d classes of %d points with p = %g: need at least 2 classes of 1 point "+
 			"and 0 <= p <= 1", t, s, p)
 	}
 	m := Model{T: t, P: p, Own: make([]int, t*s)}

@@ -21,7 +21,7 @@ import (
 // random, is not needed: the expectation does not depend on it.
 func ModeCost(l Loss, t, s, modes int, p, apart, beta float64) (float64, error) {
 	if modes < 1 || s%modes != 0 {
-		return 0, fmt.Errorf("noise: %d points do not split into %d equal modes", s, modes)
+		return 0, fmt.Errorf("%d points do not split into %d equal modes", s, modes)
 	}
 	m, err := Balanced(t, s, p)
 	if err != nil {
@@ -107,7 +107,7 @@ func CompareModes(ctx context.Context, l Loss, t, most int, p, apart, beta float
 	var out []TwoModes
 	for s := 2; s <= most; s += 2 {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("noise: one mode and two of %d points: %w", t*s, err)
+			return nil, fmt.Errorf("one mode and two of %d points: %w", t*s, err)
 		}
 		one, err := ModeCost(l, t, s, 1, p, apart, beta)
 		if err != nil {

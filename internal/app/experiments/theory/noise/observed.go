@@ -88,7 +88,7 @@ func MonteCarlo(ctx context.Context, m Model, l Loss, d, beta []float64, draws i
 		}
 	})
 	if err != nil {
-		return 0, 0, fmt.Errorf("noise: the mean loss of %d labellings: %w", draws, err)
+		return 0, 0, fmt.Errorf("the mean loss of %d labellings: %w", draws, err)
 	}
 	var t part
 	for _, p := range parts {
