@@ -418,8 +418,8 @@ func TestPartOfAWrite(t *testing.T) {
 	items := []store.Item{{ID: "x", Vector: []float32{1}}}
 	for answer, want := range map[string]string{
 		`[{"id":"1","result":{}},{"id":"2","result":{"errors":{"error":[]}}}]`: "",
-		`[{"id":"1","result":{"errors":{"error":[{"message":"shard"},{"message":"away"}]}}},{"id":"2"}]`: "not all " +
-			"objects were written by Weaviate: shard; away",
+		`[{"id":"1","result":{"errors":{"error":[{"message":"shard"},{"message":"away"}]}}},{"id":"2"}]`: "Weaviate did " +
+			"not write all objects: shard; away",
 		`[{"id":"1","result":{}}]`: "an answer of Weaviate for 1 of 2 objects",
 		`{"results":{"failed":3}}`: "",
 	} {

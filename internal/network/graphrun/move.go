@@ -39,7 +39,7 @@ func reshape(c *call) ([]*Tensor, error) {
 	}
 	want, ok, err := c.numbers(1, "shape")
 	if err != nil || !ok {
-		return nil, errors.Join(err, errors.New("its shape depends on the input, which is not supported"))
+		return nil, errors.Join(err, errors.New("its shape is not given as integers"))
 	}
 	if len(want) > maxAxes {
 		return nil, fmt.Errorf("a tensor has %d axes: at most %d are supported", len(want), maxAxes)
@@ -333,7 +333,7 @@ func gather(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if !c.hasInput(1) || c.in[1].isFloat() {
-		return nil, errors.New("its indices depend on the input, which is not supported")
+		return nil, errors.New("its indices are not given as integers")
 	}
 	index := c.in[1].Ints
 	axis, err := AxisOf(c.int("axis", 0), len(x.Shape))
@@ -448,7 +448,7 @@ func tile(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if !c.hasInput(1) {
-		return nil, errors.New("its shape depends on the input, which is not supported")
+		return nil, errors.New("its repeats are missing")
 	}
 	times, err := c.in[1].sides()
 	if err != nil {

@@ -307,7 +307,7 @@ func (c *call) resizings(x *Tensor) ([]*resizing, error) {
 	}
 	if common.coordinates == "tf_crop_and_resize" {
 		if !c.hasInput(roiAt) || len(c.in[roiAt].Floats) != 2*len(axes) {
-			return nil, errors.New("its region of interest depends on the input, which is not supported")
+			return nil, errors.New("its region of interest is not given as numbers")
 		}
 		for k, i := range axes {
 			plans[i].from, plans[i].to = float64(c.in[roiAt].Floats[k]), float64(c.in[roiAt].Floats[len(axes)+k])

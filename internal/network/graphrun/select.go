@@ -400,7 +400,7 @@ func pad(c *call) ([]*Tensor, error) {
 	}
 	want, ok, err := c.numbers(1, "pads")
 	if err != nil || !ok {
-		return nil, errors.Join(err, errors.New("its pads depend on the input, which is not supported"))
+		return nil, errors.Join(err, errors.New("its pads are not given as integers"))
 	}
 	rank := len(x.Shape)
 	var axes []int

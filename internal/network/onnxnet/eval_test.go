@@ -30,7 +30,7 @@ func TestRanges(t *testing.T) {
 	}
 	for _, c := range [][3]int64{{0, 5, 0}, {0, 1<<20 + 1, 1}, {1<<20 + 1, 0, -1}, {math.MinInt64, math.MaxInt64, 1},
 		{math.MaxInt64, math.MinInt64, -1}, {math.MinInt64, math.MaxInt64, math.MaxInt64 >> 21}} {
-		refuse(t, operator("Range"), fmt.Sprintf("a range from %d to %d in steps of %d", c[0], c[1], c[2]), one(c[0]),
+		refuse(t, operator("Range"), fmt.Sprintf("its range from %d to %d in steps of %d", c[0], c[1], c[2]), one(c[0]),
 			one(c[1]), one(c[2]))
 	}
 	refuse(t, operator("Range"), "a start, an end and a step", one(0), one(1))
@@ -67,8 +67,8 @@ func TestJoins(t *testing.T) {
 	check(t, operator("Concat", "axis", -1), shaped([]int{2, 3}, 0, 1, 0, 2, 3, 1), block(2, 2), block(2, 1))
 	check(t, operator("Concat", "axis", 1), &array{shape: []int{2, 2}, reals: []float32{1, 3, 2, 4}},
 		&array{shape: []int{2, 1}, reals: []float32{1, 2}}, &array{shape: []int{2, 1}, reals: []float32{3, 4}})
-	refuse(t, operator("Concat", "axis", 0), "shapes [1 2] and [1 3] are joined along axis 0", block(1, 2), block(1, 3))
-	refuse(t, operator("Concat", "axis", 0), "shapes [2] and [1 2] are joined", block(2), block(1, 2))
+	refuse(t, operator("Concat", "axis", 0), "shapes [1 2] and [1 3] cannot be joined along axis 0", block(1, 2), block(1, 3))
+	refuse(t, operator("Concat", "axis", 0), "shapes [2] and [1 2] cannot be joined", block(2), block(1, 2))
 	refuse(t, operator("Concat", "axis", 0), "integers and floating-point numbers", block(2), reals(1))
 	refuse(t, operator("Concat", "axis", 0), "left out", block(2), nil)
 	check(t, operator("Shape"), vector([]int64{2, 3, 4}), block(2, 3, 4))
@@ -77,7 +77,7 @@ func TestJoins(t *testing.T) {
 	check(t, operator("Shape", "start", 2, "end", 1), shaped([]int{0}), block(2, 3, 4))
 	check(t, operator("Size"), shaped([]int{}, 24), block(2, 3, 4))
 	check(t, operator("ConstantOfShape"), &array{shape: []int{2, 1}, reals: []float32{0, 0}}, vector([]int64{2, 1}))
-	refuse(t, operator("ConstantOfShape"), "impossible", vector([]int64{-1}))
+	refuse(t, operator("ConstantOfShape"), "is not valid", vector([]int64{-1}))
 	refuse(t, operator("ConstantOfShape"), "no integers", reals(1))
 }
 
@@ -134,15 +134,15 @@ func TestRefusedOperators(t *testing.T) {
 		"a range without end": {func(b *builder) {
 			b.node("Range", []string{b.ints(math.MaxInt64 - 2047), b.ints(math.MaxInt64 - 1023), b.ints(1024)})
 			b.node("Range", []string{b.ints(math.MinInt64), b.ints(math.MaxInt64), b.ints(1)})
-		}, "a range from -9223372036854775808"},
+		}, "its range from -9223372036854775808"},
 		"a split of constants into none": {func(b *builder) {
 			b.node("Split", []string{b.ints(1, 2)})
 			b.m.Graph.Nodes[len(b.m.Graph.Nodes)-1].Outputs = nil
-		}, "it has 0 outputs"},
+		}, "it has no outputs"},
 		"a split of the picture into none": {func(b *builder) {
 			b.node("Split", []string{"x"})
 			b.m.Graph.Nodes[len(b.m.Graph.Nodes)-1].Outputs = nil
-		}, "it has 0 outputs"},
+		}, "it has no outputs"},
 	} {
 		b := newBuilder(1, 3, 8, 8)
 		c.make(b)

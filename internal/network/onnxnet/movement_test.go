@@ -29,19 +29,19 @@ func TestMovements(t *testing.T) {
 	check(t, operator("Reshape"), block(2, 3, 1), x, at(0, 0, -1)) // 0 keeps a side
 	refuse(t, operator("Reshape"), "do not fill", x, at(4, -1))
 	refuse(t, operator("Reshape"), "do not fill", x, at(7))
-	refuse(t, operator("Reshape"), "impossible", x, at(-1, -1))
-	refuse(t, operator("Reshape"), "impossible", x, at(-2, -3))
+	refuse(t, operator("Reshape"), "is not valid", x, at(-1, -1))
+	refuse(t, operator("Reshape"), "is not valid", x, at(-2, -3))
 	for axis, want := range map[int][]int{0: {1, 6}, 1: {2, 3}, 2: {6, 1}, -1: {2, 3}, -2: {1, 6}} {
 		check(t, operator("Flatten", "axis", axis), block(want...), x)
 	}
-	refuse(t, operator("Flatten", "axis", 3), "axis 3 of a tensor with 2", x)
-	refuse(t, operator("Flatten", "axis", -3), "axis -1 of a tensor with 2", x)
+	refuse(t, operator("Flatten", "axis", 3), "axis 3 does not exist: the tensor has 2 axes", x)
+	refuse(t, operator("Flatten", "axis", -3), "axis -1 does not exist: the tensor has 2 axes", x)
 	check(t, operator("Unsqueeze"), block(1, 2, 1, 3, 1), x, at(0, 2, -1))
 	check(t, operator("Squeeze"), block(2, 3), block(1, 2, 1, 3), at(0, 2))
 	check(t, operator("Squeeze"), block(1, 2, 3), block(1, 2, 1, 3), at(-2))
 	check(t, operator("Squeeze"), block(2, 3), block(1, 2, 1, 3))
 	refuse(t, operator("Squeeze"), "side 1 of shape [1 2] is not 1", block(1, 2), at(1))
-	refuse(t, operator("Squeeze"), "named twice", block(1, 2), at(0, -2))
+	refuse(t, operator("Squeeze"), "one axis twice", block(1, 2), at(0, -2))
 	check(t, operator("Transpose"), shaped([]int{3, 2}, 0, 3, 1, 4, 2, 5), x)
 	check(t, operator("Transpose", "perm", []int64{1, 2, 0}), shaped([]int{2, 2, 2}, 0, 4, 1, 5, 2, 6, 3, 7),
 		block(2, 2, 2))
@@ -51,19 +51,19 @@ func TestMovements(t *testing.T) {
 	check(t, operator("Gather"), shaped([]int{3, 3}, 3, 4, 5, 0, 1, 2, 3, 4, 5), x, at(1, 0, -1))
 	check(t, operator("Gather", "axis", 1), shaped([]int{2, 2}, 2, 0, 5, 3), x, at(2, 0))
 	check(t, operator("Gather", "axis", -1), shaped([]int{2}, 1, 4), x, shaped([]int{}, 1))
-	refuse(t, operator("Gather"), "index 2 along an axis of 2", x, at(2))
-	refuse(t, operator("Gather"), "index -1 along an axis of 2", x, at(-3))
-	refuse(t, operator("Gather"), "not known", x, reals(1))
+	refuse(t, operator("Gather"), "index 2 lies outside an axis of 2", x, at(2))
+	refuse(t, operator("Gather"), "index -1 lies outside an axis of 2", x, at(-3))
+	refuse(t, operator("Gather"), "not given as integers", x, reals(1))
 	check(t, operator("Expand"), shaped([]int{2, 2}, 0, 0, 1, 1), block(2, 1), at(1, 2))
 	check(t, operator("Expand"), shaped([]int{2, 2}, 0, 1, 0, 1), block(2), at(2, 1))
-	refuse(t, operator("Expand"), "cannot be broadcast", block(2), at(3))
-	refuse(t, operator("Expand"), "impossible", block(2), at(-1))
+	refuse(t, operator("Expand"), "do not broadcast", block(2), at(3))
+	refuse(t, operator("Expand"), "is not valid", block(2), at(-1))
 	check(t, operator("Tile"), shaped([]int{2, 6}, 0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5), x, at(1, 2))
 	check(t, operator("Tile"), shaped([]int{4, 3}, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5), x, at(2, 1))
 	check(t, operator("Tile"), shaped([]int{0, 3}), x, at(0, 1))
-	refuse(t, operator("Tile"), "repeats [2] of shape [2 3]", x, at(2))
+	refuse(t, operator("Tile"), "repeats [2] do not fit shape [2 3]", x, at(2))
 	refuse(t, operator("Tile"), "repeats", x, at(math.MaxInt32, 1))
-	refuse(t, operator("Tile"), "not known", x)
+	refuse(t, operator("Tile"), "repeats are missing", x)
 }
 
 // Slices are numpy's: bounds count from the end and are cut to what there is, and steps may
@@ -96,7 +96,7 @@ func TestSlices(t *testing.T) {
 	refuse(t, operator("Slice"), "along axis 0", block(2, 2), two, two, two)
 	refuse(t, operator("Slice"), "differ in number", x, two, two)
 	refuse(t, operator("Slice"), "differ in number", x, two, vector([]int64{1}))
-	refuse(t, operator("Slice"), "axis 1 of a tensor with 1", x, vector([]int64{0}), vector([]int64{1}),
+	refuse(t, operator("Slice"), "axis 1 does not exist: the tensor has 1 axes", x, vector([]int64{0}), vector([]int64{1}),
 		vector([]int64{1}))
 	refuse(t, operator("Slice"), fmt.Sprintf("step %d", 1<<31+1), x, vector([]int64{0}), vector([]int64{1}),
 		vector([]int64{0}), vector([]int64{1<<31 + 1}))
@@ -143,8 +143,8 @@ func TestSplits(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	refuse(t, outs(2), "3 parts for 2 outputs", block(6), vector([]int64{2, 2, 2}))
-	refuse(t, outs(2), "parts [2 3] of an axis of 6", block(6), vector([]int64{2, 3}))
-	refuse(t, outs(2), "parts [3 4] of an axis of 6", block(6), vector([]int64{3, 4}))
-	refuse(t, outs(2), "parts [7 -1] of an axis of 6", block(6), vector([]int64{7, -1}))
-	refuse(t, outs(0), "0 outputs", block(6)) // which some model may have
+	refuse(t, outs(2), "parts [2 3] do not add up to the axis of 6", block(6), vector([]int64{2, 3}))
+	refuse(t, outs(2), "parts [3 4] do not add up to the axis of 6", block(6), vector([]int64{3, 4}))
+	refuse(t, outs(2), "parts [7 -1] do not add up to the axis of 6", block(6), vector([]int64{7, -1}))
+	refuse(t, outs(0), "no outputs", block(6)) // which some model may have
 }

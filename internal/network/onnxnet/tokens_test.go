@@ -71,7 +71,7 @@ func TestTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Embed([]int32{1, 0, 4}); err == nil || !strings.Contains(err.Error(), "index 4 along") {
+	if _, err := m.Embed([]int32{1, 0, 4}); err == nil || !strings.Contains(err.Error(), "index 4 lies outside") {
 		t.Errorf("a token that the table lacks: %v", err)
 	}
 	if _, err := m.Embed([]int32{1}); err == nil {
