@@ -71,7 +71,7 @@ func TestOddIDs(t *testing.T) {
 	for _, id := range []string{"/", ".", ".."} {
 		for _, method := range []string{"POST", "PUT"} {
 			a := do.json(method, "/v1/items", one(id)).want(t, 422, "invalid")
-			if !strings.Contains(string(a.body), "means a folder in an address") {
+			if !strings.Contains(string(a.body), "would be a folder in an address") {
 				t.Errorf("%q: %s", id, a.body)
 			}
 		}

@@ -129,7 +129,7 @@ func (l *Limits) check() error {
 	}{
 		{"Body", l.Body}, {"Pixels", int64(l.Pixels)}, {"Items", int64(l.Items)}, {"K", int64(l.K)},
 		{"Burst", int64(l.Burst)}, {"Concurrent", int64(l.Concurrent)}, {"Connections", int64(l.Connections)},
-		{"PerSender", int64(l.ConnectionsPerSender)},
+		{"ConnectionsPerSender", int64(l.ConnectionsPerSender)},
 		{"Memory", l.Memory}, {"Time", int64(l.Time)}, {"Drain", int64(l.Drain)},
 	} {
 		if n.value < 0 {

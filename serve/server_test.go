@@ -86,10 +86,10 @@ func TestCoalescing(t *testing.T) {
 		send()
 	}
 	waitFor(t, func() bool { return s.memory.bytesInUse() > 9*int64(len(picture)) && len(s.requestSlots) == 10 })
-	waitFor(t, func() bool { // all of them at the coalescer
+	waitFor(t, func() bool { // all of them in the queue
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
-		return bytes.Count(stacks, []byte("(*coalescer).embed(")) == 10
+		return bytes.Count(stacks, []byte("(*embedQueue).embed(")) == 10
 	})
 	close(first)
 	wg.Wait()

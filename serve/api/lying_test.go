@@ -306,7 +306,7 @@ func TestListsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.MapIDs(t.Context(), 1, 0, 2)
-	if err == nil || !strings.Contains(err.Error(), "3 ids, and 2 were asked") {
+	if err == nil || !strings.Contains(err.Error(), "3 ids, but 2 were requested") {
 		t.Error(err)
 	}
 	if _, err := c.MapIDs(t.Context(), 1, 0, 3); err != nil {
