@@ -22,8 +22,8 @@ func TestParseProxies(t *testing.T) {
 	if got, err := ParseProxies(nil); err != nil || len(got) != 0 {
 		t.Errorf("%v, %v", got, err)
 	}
-	for text, want := range map[string]string{"": "must be an address", "proxy.example": "want an address",
-		"10.0.0.1:80": "must be an address", "10.0.0.0/33": "want an address", "fe80::1%eth0": "want an address",
+	for text, want := range map[string]string{"": "must be an address", "proxy.example": "must be an address",
+		"10.0.0.1:80": "must be an address", "10.0.0.0/33": "must be an address", "fe80::1%eth0": "must be an address",
 		"::ffff:10.0.0.0/104": "must be an address", "0.0.0.0/0": "it would trust all addresses", "::/0": "it would " +
 			"trust all addresses",
 		"10.0.0.1/8": "the network is 10.0.0.0/8"} {
