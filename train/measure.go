@@ -22,7 +22,7 @@ const (
 func (t *Trainer) MeasureStep(ctx context.Context, about time.Duration) (step time.Duration, err error) {
 	c := &t.cfg
 	if _, remote := c.Network.(Remote); remote || c.Ranks != nil || c.Resume != nil {
-		return 0, errors.New("Pace needs a new run in one process, without a device")
+		return 0, errors.New("measuring the pace needs a new run in one process, without a device")
 	}
 	weights, draws, loss := copyTensors("", c.Network, c.Objective), c.Sampler.State(), c.Objective.State()
 	steps, counts := c.Network.(stepCounter)

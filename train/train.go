@@ -213,7 +213,7 @@ func (c *Config) check() error {
 		{c.EarlyStopping.isOn() && c.Eval == nil, "Eval, which EarlyStopping needs,"},
 	} {
 		if p.missing {
-			return fmt.Errorf("Config.%s is not set", p.what)
+			return fmt.Errorf("train.Config.%s is not set", p.what)
 		}
 	}
 	switch {

@@ -127,7 +127,7 @@ func equalTo(key string, op store.Op, values []any) *qdrant.Condition {
 func comparison(key string, t *store.Condition) (*qdrant.Condition, error) {
 	x, ok := t.Values[0].(float64)
 	if !ok {
-		return nil, fmt.Errorf("Qdrant compares texts only by = and !=, not by %s: column %s", t.Op, t.Column)
+		return nil, fmt.Errorf("the store Qdrant compares texts only by = and !=, not by %s: column %s", t.Op, t.Column)
 	}
 	r := &qdrant.Range{}
 	switch t.Op {

@@ -141,7 +141,7 @@ func Ensure(ctx context.Context, url, name string, cfg store.Config) (*Store, er
 
 func checkConfig(name string, cfg *store.Config) error {
 	if cfg.Float16 {
-		return errors.New("Weaviate does not support vectors in float16")
+		return errors.New("the store Weaviate does not support vectors in float16")
 	}
 	return cfg.Check(name, maxDim)
 }
@@ -456,7 +456,7 @@ func (s *Store) write(ctx context.Context, objects []object) error {
 		}
 		for _, one := range answer {
 			if e := one.Result.Errors; e != nil && len(e.Error) > 0 {
-				return &store.UnavailableError{Err: fmt.Errorf("Weaviate did not write all objects: %s", e.Error)}
+				return &store.UnavailableError{Err: fmt.Errorf("the store Weaviate did not write all objects: %s", e.Error)}
 			}
 		}
 	}
@@ -613,7 +613,7 @@ func (s *Store) Delete(ctx context.Context, ids []string) (int, error) {
 				"path": []string{orderProp}, "operator": "ContainsAny", "valueTextArray": keys}}}, &answer)
 		if err == nil && answer.Results.Failed > 0 {
 			err = &store.UnavailableError{
-				Err: fmt.Errorf("Weaviate did not remove %d objects", answer.Results.Failed)}
+				Err: fmt.Errorf("the store Weaviate did not remove %d objects", answer.Results.Failed)}
 		}
 		if err != nil {
 			return n, err
