@@ -15,7 +15,8 @@ type ClassCoverage struct {
 	MeanSize     float64 `json:"size"`
 }
 
-// measureClassCoverage measures coverages as nearestDistances.measureCoverage does, by searching every photo among all others.
+// measureClassCoverage measures coverages as nearestDistances.measureCoverage does, by searching every photo
+// among all others.
 func (n *nearestDistances) measureClassCoverage(ctx context.Context, c *Calibration, covers []Coverage) error {
 	s := n.s
 	reach := make([][]float64, len(covers)) // reach of each class, by all of its photos

@@ -177,9 +177,10 @@ func TestNetworkMistakes(t *testing.T) {
 		{"--cut needs an ONNX file; resnet18", exitUsage, []string{"export", "--network", "resnet18", "--cut", "a",
 			"--out", "x.onnx"}},
 		{"missing argument RUN", exitUsage, []string{"embed", "--data", "d", "--out", "x.npy"}},
-		{"made for images", exitFailure, []string{"network", "show", filepath.Join("..", "..", "internal", "network", "onnxnet",
-			"testdata",
-			"dense.onnx"), "--size", "32"}},
+		{"made for images", exitFailure, []string{"network", "show",
+			filepath.Join("..", "..", "internal", "network", "onnxnet",
+				"testdata",
+				"dense.onnx"), "--size", "32"}},
 	} {
 		code, _, stderr := runArgs(t, c.args...)
 		if code != c.code || !strings.Contains(stderr, c.want) {

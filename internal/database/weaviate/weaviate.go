@@ -456,7 +456,8 @@ func (s *Store) write(ctx context.Context, objects []object) error {
 		}
 		for _, one := range answer {
 			if e := one.Result.Errors; e != nil && len(e.Error) > 0 {
-				return &store.UnavailableError{Err: fmt.Errorf("the store Weaviate did not write all objects: %s", e.Error)}
+				return &store.UnavailableError{Err: fmt.Errorf("the store Weaviate did not write all objects: %s",
+					e.Error)}
 			}
 		}
 	}

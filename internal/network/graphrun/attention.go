@@ -51,7 +51,8 @@ func attention(c *call) ([]*Tensor, error) {
 	nk, tk, dv := k.Shape[1], k.Shape[2], v.Shape[3]
 	if k.Shape[0] != batch || v.Shape[0] != batch || k.Shape[3] != d || v.Shape[1] != nk || v.Shape[2] != tk ||
 		nk == 0 || nq%nk != 0 || tk == 0 {
-		return nil, fmt.Errorf("queries of shape %d, keys of shape %d and values of shape %d do not match", q.Shape, k.Shape,
+		return nil, fmt.Errorf("queries of shape %d, keys of shape %d and values of shape %d do not match", q.Shape,
+			k.Shape,
 			v.Shape)
 	}
 	mask, err := c.mask(3, []int{batch, nq, tq, tk})
@@ -163,7 +164,8 @@ func rotary(c *call) ([]*Tensor, error) {
 	half := turned / 2
 	if turned%2 != 0 || turned > width || len(cos.Shape) < 2 || cos.Shape[len(cos.Shape)-1] != half ||
 		!slices.Equal(cos.Shape, sin.Shape) {
-		return nil, fmt.Errorf("its tables of shape %d do not fit rotary positions of %d of %d values", cos.Shape, turned, width)
+		return nil, fmt.Errorf("its tables of shape %d do not fit rotary positions of %d of %d values", cos.Shape,
+			turned, width)
 	}
 	at, err := c.places(cos, batch, tokens)
 	if err != nil {
@@ -214,7 +216,8 @@ func (c *call) places(table *Tensor, batch, tokens int) ([]int, error) {
 		return nil, err
 	}
 	if len(table.Shape) != 2 || len(ids) != len(at) {
-		return nil, fmt.Errorf("it has %d positions for %d x %d tokens: the numbers must be equal", len(ids), batch, tokens)
+		return nil, fmt.Errorf("it has %d positions for %d x %d tokens: the numbers must be equal", len(ids), batch,
+			tokens)
 	}
 	for i, v := range ids {
 		if at[i], err = indexOf(v, table.Shape[0]); err != nil {

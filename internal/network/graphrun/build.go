@@ -55,7 +55,8 @@ func (b *builder) model(m *onnx.Model, opt Options) error {
 			continue
 		}
 		if len(v) != size(w.Shape) {
-			return fmt.Errorf("%d values were given for the input %s of shape %d", len(v), escape.Quote(w.Name), w.Shape)
+			return fmt.Errorf("%d values were given for the input %s of shape %d", len(v), escape.Quote(w.Name),
+				w.Shape)
 		}
 		at := b.define(w.Name)
 		p.values[at].constant, p.values[at].layout = floatsOf(w.Shape, v), w.Layout

@@ -41,7 +41,7 @@ func (p *Program) tensor(i int) *Tensor {
 func (c *call) run() ([]*Tensor, error) {
 	for i, t := range c.in {
 		if t == nil && c.n.in[i] >= 0 {
-			return nil, fmt.Errorf("its input %d is of a kind that is not supported: neither a tensor nor a sequence", i)
+			return nil, fmt.Errorf("its input %d is of a kind that is not supported", i)
 		}
 		if t != nil && t.list != nil && !takesLists(c.n.Op) {
 			return nil, fmt.Errorf("its input %d is a sequence, not a tensor", i)

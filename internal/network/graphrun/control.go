@@ -465,7 +465,8 @@ func col2Im(c *call) ([]*Tensor, error) {
 	}
 	if len(x.Shape) != 3 || len(image) != len(kernel) || len(image) == 0 || size(kernel) < 1 ||
 		x.Shape[1]%size(kernel) != 0 {
-		return nil, fmt.Errorf("its blocks of shape %d do not fit images of %d and windows of %d", x.Shape, image, kernel)
+		return nil, fmt.Errorf("its blocks of shape %d do not fit images of %d and windows of %d", x.Shape, image,
+			kernel)
 	}
 	w, err := c.window(image, kernel)
 	if err != nil {

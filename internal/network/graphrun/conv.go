@@ -27,7 +27,8 @@ func convolution(c *call) ([]*Tensor, error) {
 	groups := c.int("group", 1)
 	if groups < 1 || groups > maxSide || ws[1]*int(groups) != x.Shape[1] || ws[0]%int(groups) != 0 || ws[0] < 1 ||
 		size(ws) == 0 {
-		return nil, fmt.Errorf("its filters of shape %d in %d groups do not fit an input of shape %d", ws, groups, x.Shape)
+		return nil, fmt.Errorf("its filters of shape %d in %d groups do not fit an input of shape %d", ws, groups,
+			x.Shape)
 	}
 	w, err := c.window(x.Shape[2:], ws[2:])
 	if err != nil {
@@ -232,7 +233,8 @@ func convTranspose(c *call) ([]*Tensor, error) {
 	rank := len(x.Shape)
 	if rank < 3 || len(f.Shape) != rank || groups < 1 || f.Shape[0] != x.Shape[1] || x.Shape[1]%groups != 0 ||
 		f.len() == 0 || x.len() == 0 {
-		return nil, fmt.Errorf("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape, groups, x.Shape)
+		return nil, fmt.Errorf("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape,
+			groups, x.Shape)
 	}
 	w, err := c.spreading(x.Shape[2:], f.Shape[2:])
 	if err != nil {
@@ -345,7 +347,8 @@ func (c *call) wholeConv(x, f *Tensor, zero int64) (*Tensor, error) {
 	groups := int(min(max(c.int("group", 1), 0), maxSide))
 	if len(x.Shape) < 3 || len(f.Shape) != len(x.Shape) || groups < 1 || f.Shape[1]*groups != x.Shape[1] ||
 		f.Shape[0]%groups != 0 || f.len() == 0 {
-		return nil, fmt.Errorf("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape, groups, x.Shape)
+		return nil, fmt.Errorf("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape,
+			groups, x.Shape)
 	}
 	w, err := c.window(x.Shape[2:], f.Shape[2:])
 	if err != nil {

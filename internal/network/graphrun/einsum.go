@@ -93,7 +93,8 @@ func (c *call) equation(text string) (operands []labelled, out []rune, err error
 			return nil, nil, err
 		}
 		if len(operands[i].labels) != len(operands[i].t.Shape) {
-			return nil, nil, fmt.Errorf("term %q of equation %q does not fit an input of shape %d", p, text, operands[i].t.Shape)
+			return nil, nil, fmt.Errorf("term %q of equation %q does not fit an input of shape %d", p, text,
+				operands[i].t.Shape)
 		}
 		for _, l := range operands[i].labels {
 			counts[l]++

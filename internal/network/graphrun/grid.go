@@ -161,7 +161,8 @@ func affineGrid(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if len(sides) != 4 || !slices.Equal(theta.Shape, []int{sides[0], 2, 3}) {
-		return nil, fmt.Errorf("its affine maps of shape %d do not fit images of %d: only maps of the plane are supported", theta.Shape,
+		return nil, fmt.Errorf("its affine maps of shape %d do not fit images of %d: only maps of "+
+			"the plane are supported", theta.Shape,
 			sides)
 	}
 	n, h, w := sides[0], sides[2], sides[3]

@@ -59,10 +59,10 @@ func reshape(c *call) ([]*Tensor, error) {
 			open = i
 			continue
 		case w < 0:
-			return nil, fmt.Errorf("shape %d is not valid: sides must not be negative, and the tensor must fit the limit", want)
+			return nil, fmt.Errorf("shape %d is not valid: a side is negative, or it is too large", want)
 		}
 		if rest = budget.Product(rest, w); rest == math.MaxInt64 {
-			return nil, fmt.Errorf("shape %d is not valid: sides must not be negative, and the tensor must fit the limit", want)
+			return nil, fmt.Errorf("shape %d is not valid: a side is negative, or it is too large", want)
 		}
 		to[i] = int(w)
 	}
@@ -495,7 +495,8 @@ func concat(c *call) ([]*Tensor, error) {
 		}
 		for i := range shape {
 			if i != axis && shape[i] != t.Shape[i] {
-				return nil, fmt.Errorf("tensors of shapes %d and %d cannot be joined along axis %d", first.Shape, t.Shape, axis)
+				return nil, fmt.Errorf("tensors of shapes %d and %d cannot be joined along axis %d", first.Shape,
+					t.Shape, axis)
 			}
 		}
 		if k > 0 {

@@ -18,7 +18,8 @@ func (c *call) affine(channels int) (scale, shift []float32, err error) {
 			return nil, nil, err
 		}
 		if t.len() != channels {
-			return nil, nil, fmt.Errorf("it has %d values for %d channels: the numbers must be equal", t.len(), channels)
+			return nil, nil, fmt.Errorf("it has %d values for %d channels: the numbers must be equal", t.len(),
+				channels)
 		}
 		v[i] = t.Floats
 	}

@@ -47,7 +47,8 @@ func (c *call) scaleOf(shape []int, scale, zero *Tensor, axis int64) (at func(i 
 		return nil, err
 	}
 	if len(scale.Shape) != 1 || scale.len() != shape[k] {
-		return nil, fmt.Errorf("its scales of shape %d do not fit axis %d of shape %d: scales of blocks are not supported", scale.Shape,
+		return nil, fmt.Errorf("its scales of shape %d do not fit axis %d of shape %d: scales of "+
+			"blocks are not supported", scale.Shape,
 			k, shape)
 	}
 	inner, side := size(shape[k+1:]), shape[k]
@@ -243,7 +244,8 @@ func (c *call) qlinear(sum *Tensor, axis int, bias []int64) ([]*Tensor, error) {
 		side, inner = sum.Shape[axis], size(sum.Shape[axis+1:])
 	}
 	if ws.len() != 1 && ws.len() != side || ws.len() == 0 || bias != nil && len(bias) != side {
-		return nil, fmt.Errorf("it has %d scales and %d biases for %d channels: the numbers must be equal", ws.len(), len(bias), side)
+		return nil, fmt.Errorf("it has %d scales and %d biases for %d channels: the numbers must be equal",
+			ws.len(), len(bias), side)
 	}
 	lo, hi, err := typeRange(c.in[7].typ)
 	if err != nil {

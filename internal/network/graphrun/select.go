@@ -82,7 +82,8 @@ func blocks(shape []int, index *Tensor, batch int, body func(i, at, n int)) erro
 	width := index.Shape[r-1]
 	if width < 1 || batch < 0 || batch >= r || batch+width > len(shape) ||
 		!slices.Equal(shape[:batch], index.Shape[:batch]) {
-		return fmt.Errorf("its indices of shape %d do not fit values of shape %d with the first %d axes in common", index.Shape, shape,
+		return fmt.Errorf("its indices of shape %d do not fit values of shape %d with the first %d axes in common",
+			index.Shape, shape,
 			batch)
 	}
 	own := strides(shape)
@@ -203,7 +204,8 @@ func scatterND(c *call) ([]*Tensor, error) {
 	r := len(index.Shape)
 	if r == 0 || index.Shape[r-1] > len(out.Shape) ||
 		!slices.Equal(updates.Shape, slices.Concat(index.Shape[:r-1], out.Shape[index.Shape[r-1]:])) {
-		return nil, fmt.Errorf("its updates of shape %d do not fit indices of shape %d and values of shape %d", updates.Shape, index.Shape,
+		return nil, fmt.Errorf("its updates of shape %d do not fit indices of shape %d and values of shape %d",
+			updates.Shape, index.Shape,
 			out.Shape)
 	}
 	err = blocks(out.Shape, index, 0, func(i, at, n int) {
@@ -422,7 +424,8 @@ func pad(c *call) ([]*Tensor, error) {
 		}
 	}
 	if len(want) != 2*len(axes) {
-		return nil, fmt.Errorf("pads is %d, but the input has %d axes: two pads for each axis are needed", want, len(axes))
+		return nil, fmt.Errorf("pads is %d, but the input has %d axes: two pads for each axis are needed", want,
+			len(axes))
 	}
 	before, after := make([]int, rank), make([]int, rank)
 	for i, axis := range axes {

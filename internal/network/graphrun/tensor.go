@@ -43,7 +43,7 @@ func length(shape []int) (int, error) {
 	n := int64(1)
 	for _, d := range shape {
 		if d < 0 {
-			return 0, fmt.Errorf("shape %d is not valid: sides must not be negative, and the tensor must fit the limit", shape)
+			return 0, fmt.Errorf("shape %d is not valid: a side is negative, or it is too large", shape)
 		}
 		n = budget.Product(n, int64(d))
 	}
@@ -79,7 +79,7 @@ func constantOf(t *onnx.Tensor) (*Tensor, error) {
 	out := &Tensor{Shape: make([]int, len(t.Shape)), typ: t.Type, mem: &memory{}}
 	for i, d := range t.Shape {
 		if d > math.MaxInt32 {
-			return nil, fmt.Errorf("shape %d is not valid: sides must not be negative, and the tensor must fit the limit", t.Shape)
+			return nil, fmt.Errorf("shape %d is not valid: a side is negative, or it is too large", t.Shape)
 		}
 		out.Shape[i] = int(d)
 	}
@@ -124,7 +124,7 @@ func (t *Tensor) sides() ([]int, error) {
 	shape := make([]int, len(v))
 	for i, d := range v {
 		if d < 0 || d > math.MaxInt32 {
-			return nil, fmt.Errorf("shape %d is not valid: sides must not be negative, and the tensor must fit the limit", v)
+			return nil, fmt.Errorf("shape %d is not valid: a side is negative, or it is too large", v)
 		}
 		shape[i] = int(d)
 	}

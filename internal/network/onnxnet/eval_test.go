@@ -67,7 +67,8 @@ func TestJoins(t *testing.T) {
 	check(t, operator("Concat", "axis", -1), shaped([]int{2, 3}, 0, 1, 0, 2, 3, 1), block(2, 2), block(2, 1))
 	check(t, operator("Concat", "axis", 1), &array{shape: []int{2, 2}, reals: []float32{1, 3, 2, 4}},
 		&array{shape: []int{2, 1}, reals: []float32{1, 2}}, &array{shape: []int{2, 1}, reals: []float32{3, 4}})
-	refuse(t, operator("Concat", "axis", 0), "shapes [1 2] and [1 3] cannot be joined along axis 0", block(1, 2), block(1, 3))
+	refuse(t, operator("Concat", "axis", 0), "shapes [1 2] and [1 3] cannot be joined along axis 0", block(1, 2),
+		block(1, 3))
 	refuse(t, operator("Concat", "axis", 0), "shapes [2] and [1 2] cannot be joined", block(2), block(1, 2))
 	refuse(t, operator("Concat", "axis", 0), "integers and floating-point numbers", block(2), reals(1))
 	refuse(t, operator("Concat", "axis", 0), "left out", block(2), nil)

@@ -96,7 +96,8 @@ func TestSlices(t *testing.T) {
 	refuse(t, operator("Slice"), "along axis 0", block(2, 2), two, two, two)
 	refuse(t, operator("Slice"), "differ in number", x, two, two)
 	refuse(t, operator("Slice"), "differ in number", x, two, vector([]int64{1}))
-	refuse(t, operator("Slice"), "axis 1 does not exist: the tensor has 1 axes", x, vector([]int64{0}), vector([]int64{1}),
+	refuse(t, operator("Slice"), "axis 1 does not exist: the tensor has 1 axes", x, vector([]int64{0}),
+		vector([]int64{1}),
 		vector([]int64{1}))
 	refuse(t, operator("Slice"), fmt.Sprintf("step %d", 1<<31+1), x, vector([]int64{0}), vector([]int64{1}),
 		vector([]int64{0}), vector([]int64{1<<31 + 1}))
