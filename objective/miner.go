@@ -142,15 +142,11 @@ const (
 	similarityScores
 )
 
-// Table is a batch compared pair by pair, a block of anchors at a time, as package
-// objective lays it out.
-type Table = pair.Table
-
 // miner applies a Config to the anchors of a table, for package objective; other
 // callers use Select. Between calls of Begin several goroutines may use it at a time.
 type miner struct {
 	cfg     MiningConfig
-	t       *Table
+	t       *pair.Table
 	step    uint64
 	pos     policy
 	neg     policy
@@ -164,7 +160,7 @@ func newMiner(cfg MiningConfig) *miner { return &miner{cfg: cfg} }
 func (m *miner) Configure(cfg MiningConfig) { m.cfg = cfg }
 
 // Begin prepares the miner for the anchors of t in the given step.
-func (m *miner) Begin(t *Table, step uint64) {
+func (m *miner) Begin(t *pair.Table, step uint64) {
 	m.t, m.step = t, step
 	m.pos, m.neg = positivePolicies[m.cfg.Positives], negativePolicies[m.cfg.Negatives]
 	if own := m.cfg.CustomPositives; own != nil {

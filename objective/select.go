@@ -64,7 +64,7 @@ func SelectTuples(e *matrix.Dense, labels []int64, cfg MiningConfig) ([]Selectio
 	if err := rows.Set(e, false); err != nil {
 		return nil, err
 	}
-	t := &Table{A: &rows, R: &rows}
+	t := &pair.Table{A: &rows, R: &rows}
 	t.Groups.Build(labels, labels, true)
 	m := newMiner(cfg)
 	m.Begin(t, 0)
