@@ -147,7 +147,10 @@ func TestSyncCountsWhatWasDone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		waitUntil(t, "the photo", func() bool { _, items := followingState(t, c); return items == 19 })
+		waitUntil(t, "the photo, and the end of the comparison", func() bool {
+			f, items := followingState(t, c)
+			return items == 19 && f.State == api.Current
+		})
 		f, _ := followingState(t, c)
 		n := 0
 		for _, l := range f.LeftOut {
