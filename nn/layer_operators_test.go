@@ -221,15 +221,15 @@ func TestWrongOperators(t *testing.T) {
 		"must be the first": change(func(s *Spec) {
 			s.Layers = append([]Layer{{Kind: Conv, Name: "c", Out: 3, Kernel: 1}}, s.Layers...)
 		}),
-		"room = -1":               change(func(s *Spec) { s.Layers[0].Room = -1 }),
-		"graph: onnx":             change(func(s *Spec) { s.Layers[0].Graph = []byte("no graph") }),
-		"no graph":                change(func(s *Spec) { s.Layers[0].Graph = nil }),
-		"needs a name":            change(func(s *Spec) { s.Layers[0].Name = "" }),
-		"not 6 of them":           change(func(s *Spec) { s.Layers[0].Out = 6 }),
-		"filters of [4 3 3 3]":    change(func(s *Spec) { s.Input.C = 2 }),
-		"graph means nothing":     change(func(s *Spec) { s.Layers[1].Graph = []byte("x") }),
-		"its first input must be": change(func(s *Spec) { s.Layers[0].Graph = textOf(t, "Relu", 3) }),
-		"(Blur) of opset":         change(func(s *Spec) { s.Layers[0].Graph = textOf(t, "Blur", 4) }),
+		"room = -1":                  change(func(s *Spec) { s.Layers[0].Room = -1 }),
+		"graph: onnx":                change(func(s *Spec) { s.Layers[0].Graph = []byte("no graph") }),
+		"no graph":                   change(func(s *Spec) { s.Layers[0].Graph = nil }),
+		"needs a name":               change(func(s *Spec) { s.Layers[0].Name = "" }),
+		"not 6 of them":              change(func(s *Spec) { s.Layers[0].Out = 6 }),
+		"filters of shape [4 3 3 3]": change(func(s *Spec) { s.Input.C = 2 }),
+		"graph means nothing":        change(func(s *Spec) { s.Layers[1].Graph = []byte("x") }),
+		"its first input must be":    change(func(s *Spec) { s.Layers[0].Graph = textOf(t, "Relu", 3) }),
+		"(Blur) of opset":            change(func(s *Spec) { s.Layers[0].Graph = textOf(t, "Blur", 4) }),
 	} {
 		e, err := New(s, Options{})
 		if err == nil {
