@@ -138,13 +138,13 @@ func (r *Diagnosis) WriteClassesCSV(w io.Writer) error {
 	for _, c := range r.Classes {
 		compactness := ""
 		if c.Compactness != nil {
-			compactness = exactNumber(*c.Compactness)
+			compactness = formatExact(*c.Compactness)
 		}
 		rows = append(rows, []string{
-			strconv.FormatInt(c.Label, 10), c.Name, strconv.Itoa(c.Size), exactNumber(c.Diameter), exactNumber(c.Intra),
-			exactNumber(c.NearestDistance), compactness,
-			strconv.FormatInt(c.NearestClass, 10), strconv.Itoa(c.SubClasses), exactNumber(c.P),
-			exactNumber(c.Spectrum.EffectiveRank), exactNumber(c.Recall),
+			strconv.FormatInt(c.Label, 10), c.Name, strconv.Itoa(c.Size), formatExact(c.Diameter), formatExact(c.Intra),
+			formatExact(c.NearestDistance), compactness,
+			strconv.FormatInt(c.NearestClass, 10), strconv.Itoa(c.SubClasses), formatExact(c.P),
+			formatExact(c.Spectrum.EffectiveRank), formatExact(c.Recall),
 		})
 	}
 	return csv.NewWriter(w).WriteAll(rows)
@@ -155,9 +155,9 @@ func (r *Diagnosis) WriteTripletsCSV(w io.Writer) error {
 	rows := [][]string{{"s_ap_easy", "s_ap_hard", "s_an_hard", "s_an_easy"}}
 	t := &r.Triplets
 	for i := range t.EasyPositive {
-		rows = append(rows, []string{exactNumber(t.EasyPositive[i]), exactNumber(t.HardPositive[i]),
-			exactNumber(t.HardNegative[i]),
-			exactNumber(t.EasyNegative[i])})
+		rows = append(rows, []string{formatExact(t.EasyPositive[i]), formatExact(t.HardPositive[i]),
+			formatExact(t.HardNegative[i]),
+			formatExact(t.EasyNegative[i])})
 	}
 	return csv.NewWriter(w).WriteAll(rows)
 }
@@ -178,5 +178,3 @@ func formatCompactness(c ClassDiagnosis) string {
 	}
 	return fmt.Sprintf("%.3f", *c.Compactness)
 }
-
-func exactNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

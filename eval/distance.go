@@ -68,7 +68,7 @@ func NormalizeRows(x *matrix.Dense) *matrix.Dense { return exact.Normalized(x) }
 // concurrent use. It panics if the rows differ in length.
 func DistanceFunc(q, g *matrix.Dense, d Distance) func(i, j int) float64 {
 	if q.Cols != g.Cols {
-		panic(fmt.Sprintf("rank: rows of %d and of %d dimensions", q.Cols, g.Cols))
+		panic(fmt.Sprintf("eval: rows of %d and of %d dimensions", q.Cols, g.Cols))
 	}
 	return exact.Between(q, g, exact.Distance(d))
 }

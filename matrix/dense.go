@@ -19,7 +19,7 @@ func New(r, c int) *Dense {
 // It panics if the length does not match.
 func FromSlice(r, c int, data []float32) *Dense {
 	if len(data) != r*c {
-		panic(fmt.Sprintf("mat: %d values for a %d x %d matrix", len(data), r, c))
+		panic(fmt.Sprintf("matrix: %d values for a %d x %d matrix", len(data), r, c))
 	}
 	return &Dense{Rows: r, Cols: c, Stride: c, Data: data}
 }
@@ -35,7 +35,7 @@ func (m *Dense) At(i, j int) float32 { return m.Row(i)[j] }
 // RowRange returns rows lo..hi-1 as a view.
 func (m *Dense) RowRange(lo, hi int) *Dense {
 	if lo < 0 || hi < lo || hi > m.Rows {
-		panic(fmt.Sprintf("mat: rows %d..%d of a matrix with %d", lo, hi, m.Rows))
+		panic(fmt.Sprintf("matrix: rows %d..%d of a matrix with %d", lo, hi, m.Rows))
 	}
 	v := &Dense{Rows: hi - lo, Cols: m.Cols, Stride: m.Stride}
 	if hi > lo {

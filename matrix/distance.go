@@ -19,8 +19,8 @@ import (
 // It panics if the shapes do not match. C must not overlap A or B.
 func SquaredDistances(a, b, c *Dense) {
 	if a.Cols != b.Cols || c.Rows != a.Rows || c.Cols != b.Rows {
-		panic(fmt.Sprintf("mat: distances of %d x %d and %d x %d into %d x %d", a.Rows, a.Cols, b.Rows, b.Cols, c.Rows,
-			c.Cols))
+		panic(fmt.Sprintf("matrix: distances of %d x %d and %d x %d into %d x %d", a.Rows, a.Cols, b.Rows, b.Cols,
+			c.Rows, c.Cols))
 	}
 	if a.Cols == 0 {
 		for i := range c.Rows {

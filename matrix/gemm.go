@@ -36,7 +36,7 @@ func gemm(ctx context.Context, transA, transB bool, alpha float32, a, b *Dense, 
 		kb, n = n, kb
 	}
 	if k != kb || c.Rows != m || c.Cols != n {
-		panic(fmt.Sprintf("mat: product of %d x %d and %d x %d into %d x %d", m, k, kb, n, c.Rows, c.Cols))
+		panic(fmt.Sprintf("matrix: product of %d x %d and %d x %d into %d x %d", m, k, kb, n, c.Rows, c.Cols))
 	}
 	if beta != 0 && beta != 1 {
 		scaleRows(c, beta)

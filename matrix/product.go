@@ -89,7 +89,7 @@ func (p *product) run() error {
 		return nil
 	}
 	if p.k == 0 {
-		panic("mat: empty inner dimension")
+		panic("matrix: empty inner dimension")
 	}
 	p.tr, p.tc = simd.TileRows(), simd.TileCols()
 	p.blocks = chooseBlockSizes(simd.Processor())

@@ -55,7 +55,7 @@ const blockPairs = 1 << 24
 // that Config.Check refuses. Select panics if labels and rows differ in number.
 func SelectTuples(e *matrix.Dense, labels []int64, cfg MiningConfig) ([]Selection, error) {
 	if len(labels) != e.Rows {
-		panic(fmt.Sprintf("mine: %d labels for %d embeddings", len(labels), e.Rows))
+		panic(fmt.Sprintf("objective: %d labels for %d embeddings", len(labels), e.Rows))
 	}
 	if err := cfg.Check(); err != nil {
 		return nil, err

@@ -118,7 +118,7 @@ func (p *File) Shape(i int) (w, h, c int) {
 func (p *File) Read(i int, pix []uint8) error {
 	e := p.entry(i)
 	if uint64(len(pix)) != e.w*e.h*e.c {
-		panic(fmt.Sprintf("packed: %d bytes for an image of %d x %d x %d", len(pix), e.w, e.h, e.c))
+		panic(fmt.Sprintf("imagepack: %d bytes for an image of %d x %d x %d", len(pix), e.w, e.h, e.c))
 	}
 	if p.m == nil {
 		return fmt.Errorf("%s: %w", p.path, os.ErrClosed)

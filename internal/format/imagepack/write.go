@@ -35,7 +35,7 @@ type Writer struct {
 // c = 0) it notes that there is no image.
 func (w *Writer) Add(pix []uint8, width, height, channels int) error {
 	if len(pix) != width*height*channels {
-		panic(fmt.Sprintf("packed: %d bytes for an image of %d x %d x %d", len(pix), width, height, channels))
+		panic(fmt.Sprintf("imagepack: %d bytes for an image of %d x %d x %d", len(pix), width, height, channels))
 	}
 	le := binary.LittleEndian
 	w.index = le.AppendUint64(w.index, w.at)
