@@ -210,9 +210,19 @@ func learning() []Package {
 			"internal/base/par internal/kernel/simd internal/kernel/bf16"},
 		{"matrix", "float32 matrices, matrix products, pairwise distances in blocks",
 			"internal/base/par internal/kernel/simd"},
-		{"internal/network/graphrun", "the operators of ONNX as they stand, on the kernels of the engine",
-			"internal/base/budget internal/base/escape internal/base/par internal/format/onnx " +
-				"internal/kernel/simd matrix internal/network/conv"},
+		{"internal/network/graphrun/tensor", "tensors of ONNX graphs: the rules of their shapes, and their memory",
+			"internal/base/budget internal/format/onnx"},
+		{"internal/network/graphrun/operator", "the operators of ONNX on tensors of any axes",
+			"internal/base/budget internal/base/par internal/format/onnx internal/kernel/simd matrix " +
+				"internal/network/graphrun/tensor"},
+		{"internal/network/graphrun/spatial",
+			"the operators of ONNX with windows and positions: convolutions, pools, resampling",
+			"internal/base/budget internal/format/onnx internal/kernel/simd matrix " +
+				"internal/network/graphrun/tensor internal/network/graphrun/operator"},
+		{"internal/network/graphrun", "programs of ONNX graphs, run as they stand on the kernels of the engine",
+			"internal/base/budget internal/base/escape internal/format/onnx internal/network/conv " +
+				"internal/network/graphrun/tensor internal/network/graphrun/operator " +
+				"internal/network/graphrun/spatial"},
 		{"internal/compute/exact/quantized",
 			"rows coded in 8 bits, 16 bits or float32: scores of blocks, and the error of coding",
 			"internal/base/par internal/kernel/dot8 internal/kernel/dot16 matrix"},
@@ -249,7 +259,8 @@ func learning() []Package {
 			"internal/base/escape internal/base/fileinfo internal/format/strictjson nn nn/zoo"},
 		{"internal/network/onnxnet", "ONNX models into networks, and networks into ONNX models",
 			"internal/base/budget internal/base/escape internal/base/fileinfo internal/format/onnx " +
-				"nn/safetensors nn nn/zoo internal/network/published internal/network/graphrun"},
+				"nn/safetensors nn nn/zoo internal/network/published internal/network/graphrun " +
+				"internal/network/graphrun/tensor internal/network/graphrun/operator"},
 	}
 }
 

@@ -1,21 +1,23 @@
-package graphrun
+package operator
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // labelled is an operand of Einsum: a tensor with a letter for each axis.
 type labelled struct {
-	t      *Tensor
+	t      *tensor.Tensor
 	labels []rune
 }
 
 // einsum joins its inputs two by two; the letters that neither the rest nor the result has are
 // summed over.
-func einsum(c *call) []*Tensor {
-	c.requireAllInputs()
-	equation := strings.ReplaceAll(c.text("equation", ""), " ", "")
+func einsum(c *Call) []*tensor.Tensor {
+	c.RequireAllInputs()
+	equation := strings.ReplaceAll(c.Text("equation", ""), " ", "")
 	operands, out := c.equation(equation)
 	have := operands[0]
 	have = c.diagonal(have)
@@ -28,26 +30,26 @@ func einsum(c *call) []*Tensor {
 		have = c.contract(have, next, wanted)
 	}
 	have = c.sumTo(have, out)
-	return single(c.arrange(have, out))
+	return Single(c.arrange(have, out))
 }
 
 // equation splits an equation into labels; an ellipsis becomes letters of its own.
-func (c *call) equation(text string) (operands []labelled, out []rune) {
+func (c *Call) equation(text string) (operands []labelled, out []rune) {
 	left, right, explicit := strings.Cut(text, "->")
 	parts := strings.Split(left, ",")
-	if len(parts) != len(c.in) {
-		fail("equation %q has %d terms for %d inputs", text, len(parts), len(c.in))
+	if len(parts) != len(c.In) {
+		Fail("equation %q has %d terms for %d inputs", text, len(parts), len(c.In))
 	}
 	widest := 0
 	for i, p := range parts {
-		t := c.floats(i)
+		t := c.Floats(i)
 		if strings.Contains(p, "...") {
 			widest = max(widest, len(t.Shape)-len([]rune(p))+3)
 		}
 		operands = append(operands, labelled{t: t})
 	}
-	if widest > maxAxes {
-		fail("equation %q has too many axes", text)
+	if widest > tensor.MaxAxes {
+		Fail("equation %q has too many axes", text)
 	}
 	expanded := func(p string, rank int) []rune {
 		var labels []rune
@@ -65,7 +67,7 @@ func (c *call) equation(text string) (operands []labelled, out []rune) {
 		labels = append(labels, []rune(after)...)
 		for _, l := range labels {
 			if l >= 0 && !(l >= 'a' && l <= 'z' || l >= 'A' && l <= 'Z') {
-				fail("equation %q has the label %q: only letters are supported", text, string(l))
+				Fail("equation %q has the label %q: only letters are supported", text, string(l))
 			}
 		}
 		return labels
@@ -74,7 +76,7 @@ func (c *call) equation(text string) (operands []labelled, out []rune) {
 	for i, p := range parts {
 		operands[i].labels = expanded(p, len(operands[i].t.Shape))
 		if len(operands[i].labels) != len(operands[i].t.Shape) {
-			fail("term %q of equation %q does not fit an input of shape %d", p, text,
+			Fail("term %q of equation %q does not fit an input of shape %d", p, text,
 				operands[i].t.Shape)
 		}
 		for _, l := range operands[i].labels {
@@ -99,10 +101,10 @@ func (c *call) equation(text string) (operands []labelled, out []rune) {
 }
 
 // diagonal takes the values at which letters that occur twice have one place.
-func (c *call) diagonal(x labelled) labelled {
+func (c *Call) diagonal(x labelled) labelled {
 	var labels []rune
 	var shape, stride []int
-	own := strides(x.t.Shape)
+	own := tensor.Strides(x.t.Shape)
 	for i, l := range x.labels {
 		k := slices.Index(labels, l)
 		if k < 0 {
@@ -110,7 +112,7 @@ func (c *call) diagonal(x labelled) labelled {
 			continue
 		}
 		if shape[k] != x.t.Shape[i] {
-			fail("one label names two different sides of an input of shape %d", x.t.Shape)
+			Fail("one label names two different sides of an input of shape %d", x.t.Shape)
 		}
 		stride[k] += own[i]
 	}
@@ -121,7 +123,7 @@ func (c *call) diagonal(x labelled) labelled {
 }
 
 // sumTo sums over the labels that are not wanted.
-func (c *call) sumTo(x labelled, wanted []rune) labelled {
+func (c *Call) sumTo(x labelled, wanted []rune) labelled {
 	var axes, to []int
 	var labels []rune
 	for i, l := range x.labels {
@@ -141,16 +143,16 @@ func (c *call) sumTo(x labelled, wanted []rune) labelled {
 }
 
 // arrange brings the axes into the order of the labels.
-func (c *call) arrange(x labelled, out []rune) *Tensor {
+func (c *Call) arrange(x labelled, out []rune) *tensor.Tensor {
 	if slices.Equal(x.labels, out) {
 		return x.t
 	}
-	own := strides(x.t.Shape)
+	own := tensor.Strides(x.t.Shape)
 	var shape, stride []int
 	for _, l := range out {
 		k := slices.Index(x.labels, l)
 		if k < 0 || len(out) != len(x.labels) {
-			fail("the result has a label that no input has, or one twice")
+			Fail("the result has a label that no input has, or one twice")
 		}
 		shape, stride = append(shape, x.t.Shape[k]), append(stride, own[k])
 	}
@@ -158,7 +160,7 @@ func (c *call) arrange(x labelled, out []rune) *Tensor {
 }
 
 // contract is the product of two operands, summed over the labels that are not wanted.
-func (c *call) contract(x, y labelled, wanted []rune) labelled {
+func (c *Call) contract(x, y labelled, wanted []rune) labelled {
 	x = c.sumTo(x, slices.Concat(wanted, y.labels))
 	y = c.sumTo(y, slices.Concat(wanted, x.labels))
 	var batch, rows, inner, cols []rune
@@ -179,7 +181,7 @@ func (c *call) contract(x, y labelled, wanted []rune) labelled {
 		if k < 0 {
 			cols = append(cols, l)
 		} else if x.t.Shape[k] != y.t.Shape[i] && x.t.Shape[k] != 1 && y.t.Shape[i] != 1 {
-			fail("one label names sides of %d and of %d", x.t.Shape[k], y.t.Shape[i])
+			Fail("one label names sides of %d and of %d", x.t.Shape[k], y.t.Shape[i])
 		}
 		if k < 0 || side[l] == 1 {
 			side[l] = y.t.Shape[i]
@@ -189,10 +191,10 @@ func (c *call) contract(x, y labelled, wanted []rune) labelled {
 		for _, l := range labels {
 			shape = append(shape, side[l])
 		}
-		return shape, size(shape)
+		return shape, tensor.Size(shape)
 	}
-	laid := func(o labelled, order []rune) *Tensor { // with sides of 1 repeated
-		own := strides(o.t.Shape)
+	laid := func(o labelled, order []rune) *tensor.Tensor { // with sides of 1 repeated
+		own := tensor.Strides(o.t.Shape)
 		var shape, stride []int
 		for _, l := range order {
 			k := slices.Index(o.labels, l)
@@ -210,6 +212,6 @@ func (c *call) contract(x, y labelled, wanted []rune) labelled {
 	rs, rn := sized(rows)
 	_, in := sized(inner)
 	cs, cn := sized(cols)
-	t := c.products(a.view([]int{bn, rn, in}), b.view([]int{bn, in, cn}), false, false, 1)
-	return labelled{t.view(slices.Concat(bs, rs, cs)), slices.Concat(batch, rows, cols)}
+	t := c.Products(a.View([]int{bn, rn, in}), b.View([]int{bn, in, cn}), false, false, 1)
+	return labelled{t.View(slices.Concat(bs, rs, cs)), slices.Concat(batch, rows, cols)}
 }

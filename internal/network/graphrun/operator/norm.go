@@ -1,24 +1,25 @@
-package graphrun
+package operator
 
 import (
 	"math"
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
-// affine is the scale and shift of each channel that a batch norm comes to.
-func (c *call) affine(channels int) (scale, shift []float32) {
+// BatchNormAffine is the scale and shift of each channel that a batch norm comes to.
+func (c *Call) BatchNormAffine(channels int) (scale, shift []float32) {
 	var v [4][]float32
 	for i := range v {
-		t := c.floats(i + 1)
-		if t.len() != channels {
-			fail("it has %d values for %d channels: the numbers must be equal", t.len(),
+		t := c.Floats(i + 1)
+		if t.Len() != channels {
+			Fail("it has %d values for %d channels: the numbers must be equal", t.Len(),
 				channels)
 		}
 		v[i] = t.Floats
 	}
-	eps := float64(c.float("epsilon", 1e-5))
+	eps := float64(c.Float("epsilon", 1e-5))
 	scale, shift = make([]float32, channels), make([]float32, channels)
 	for i := range scale {
 		a := float64(v[0][i]) / math.Sqrt(float64(v[3][i])+eps)
@@ -28,32 +29,32 @@ func (c *call) affine(channels int) (scale, shift []float32) {
 	return scale, shift
 }
 
-func batchNorm(c *call) []*Tensor {
-	c.requireInputs(5)
-	x := c.in[0]
-	if len(x.Shape) < 2 || !x.isFloat() {
-		fail("its input of shape %d has no channels", x.Shape)
+func batchNorm(c *Call) []*tensor.Tensor {
+	c.RequireInputs(5)
+	x := c.In[0]
+	if len(x.Shape) < 2 || !x.IsFloat() {
+		Fail("its input of shape %d has no channels", x.Shape)
 	}
-	scale, shift := c.affine(x.Shape[1])
-	return single(c.scaleChannels(x, scale, shift))
+	scale, shift := c.BatchNormAffine(x.Shape[1])
+	return Single(c.scaleChannels(x, scale, shift))
 }
 
 // scaleChannels computes a x + b for each channel.
-func (c *call) scaleChannels(x *Tensor, a, b []float32) *Tensor {
-	y := c.newFloats(x.Shape)
-	if y.len() == 0 {
+func (c *Call) scaleChannels(x *tensor.Tensor, a, b []float32) *tensor.Tensor {
+	y := c.NewFloats(x.Shape)
+	if y.Len() == 0 {
 		return y
 	}
-	y.last = x.last
+	y.Last = x.Last
 	ch := x.Shape[1]
-	if x.last || len(x.Shape) == 2 {
-		c.runRanges(x.len()/ch, x.len(), func(lo, hi int) {
+	if x.Last || len(x.Shape) == 2 {
+		c.RunRanges(x.Len()/ch, x.Len(), func(lo, hi int) {
 			simd.ScaleShift(y.Floats[lo*ch:hi*ch], x.Floats[lo*ch:hi*ch], a, b, simd.Linear())
 		})
 		return y
 	}
-	n := size(x.Shape[2:])
-	c.runRanges(x.Shape[0]*ch, x.len(), func(lo, hi int) {
+	n := tensor.Size(x.Shape[2:])
+	c.RunRanges(x.Shape[0]*ch, x.Len(), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			to, s, t := y.Floats[i*n:(i+1)*n], a[i%ch], b[i%ch]
 			for k, v := range x.Floats[i*n : (i+1)*n] {
@@ -77,38 +78,38 @@ func moments(v []float32) (mean, variance float64) {
 
 // groupNorm normalises each image over groups of channels: of InstanceNormalization each channel
 // is one. Up to opset 20 GroupNormalization has a scale for each group.
-func groupNorm(c *call) []*Tensor {
-	x := c.floats(0)
-	if len(x.Shape) < 3 || x.len() == 0 {
-		fail("its input of shape %d is not an image", x.Shape)
+func groupNorm(c *Call) []*tensor.Tensor {
+	x := c.Floats(0)
+	if len(x.Shape) < 3 || x.Len() == 0 {
+		Fail("its input of shape %d is not an image", x.Shape)
 	}
 	n, ch := x.Shape[0], x.Shape[1]
 	groups := ch
-	if c.n.Op == "GroupNormalization" {
-		groups = int(min(max(c.int("num_groups", 0), 0), maxSide))
+	if c.Node.Op == "GroupNormalization" {
+		groups = int(min(max(c.Int("num_groups", 0), 0), MaxSide))
 	}
 	if groups < 1 || ch%groups != 0 {
-		fail("num_groups is %d, which does not divide %d channels", groups, ch)
+		Fail("num_groups is %d, which does not divide %d channels", groups, ch)
 	}
 	var affine [2][]float32
 	for i := range affine {
-		t := c.floats(i + 1)
+		t := c.Floats(i + 1)
 		affine[i] = t.Floats
-		if t.len() == groups && groups != ch {
+		if t.Len() == groups && groups != ch {
 			affine[i] = nil
 			for _, v := range t.Floats {
 				affine[i] = append(affine[i], slices.Repeat([]float32{v}, ch/groups)...)
 			}
 		}
 		if len(affine[i]) != ch {
-			fail("it has %d values for %d channels: the numbers must be equal", t.len(), ch)
+			Fail("it has %d values for %d channels: the numbers must be equal", t.Len(), ch)
 		}
 	}
-	y := c.newFloats(x.Shape)
-	eps := float64(c.float("epsilon", 1e-5))
-	area := size(x.Shape[2:])
+	y := c.NewFloats(x.Shape)
+	eps := float64(c.Float("epsilon", 1e-5))
+	area := tensor.Size(x.Shape[2:])
 	few := ch / groups
-	c.runRanges(n*groups, 4*x.len(), func(lo, hi int) {
+	c.RunRanges(n*groups, 4*x.Len(), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			mean, variance := moments(x.Floats[i*few*area : (i+1)*few*area])
 			inv := 1 / math.Sqrt(variance+eps)
@@ -123,45 +124,45 @@ func groupNorm(c *call) []*Tensor {
 			}
 		}
 	})
-	return single(y)
+	return Single(y)
 }
 
 // layerNorm is LayerNormalization or, without the mean, RMSNormalization over the axes from one on.
-func layerNorm(c *call) []*Tensor {
-	x := c.floats(0)
-	return c.normalizeRows(x, c.n.Op != "RMSNormalization" && c.n.Op != "SimplifiedLayerNormalization", 1, 2)
+func layerNorm(c *Call) []*tensor.Tensor {
+	x := c.Floats(0)
+	return c.normalizeRows(x, c.Node.Op != "RMSNormalization" && c.Node.Op != "SimplifiedLayerNormalization", 1, 2)
 }
 
 // normalizeRows computes (x - mean) / sqrt(variance + epsilon) or, if it is not centred,
 // x / sqrt(mean of x^2 + epsilon), for each row of the axes from one on, times a scale plus a bias, which are
 // inputs of these numbers.
-func (c *call) normalizeRows(x *Tensor, centred bool, weights ...int) []*Tensor {
-	axis := c.axis("axis", -1, len(x.Shape))
-	width := size(x.Shape[axis:])
-	if width == 0 || x.len() == 0 {
-		fail("its input of shape %d has no values to normalize", x.Shape)
+func (c *Call) normalizeRows(x *tensor.Tensor, centred bool, weights ...int) []*tensor.Tensor {
+	axis := c.Axis("axis", -1, len(x.Shape))
+	width := tensor.Size(x.Shape[axis:])
+	if width == 0 || x.Len() == 0 {
+		Fail("its input of shape %d has no values to normalize", x.Shape)
 	}
-	rows := x.len() / width
+	rows := x.Len() / width
 	usual := float32(1e-5)
-	if isSkip(c.n.Op) {
+	if isSkip(c.Node.Op) {
 		usual = 1e-12
 	}
-	eps := c.float("epsilon", usual)
+	eps := c.Float("epsilon", usual)
 	affine := [2][]float32{slices.Repeat([]float32{1}, width), make([]float32, width)}
 	for i, at := range weights {
-		if !c.hasInput(at) {
+		if !c.HasInput(at) {
 			continue
 		}
-		t := c.floats(at)
-		if s, err := Broadcast(t.Shape, x.Shape[axis:]); err != nil || size(s) != width {
-			fail("its weights of shape %d do not fit values of shape %d", t.Shape, x.Shape[axis:])
+		t := c.Floats(at)
+		if s, err := tensor.Broadcast(t.Shape, x.Shape[axis:]); err != nil || tensor.Size(s) != width {
+			Fail("its weights of shape %d do not fit values of shape %d", t.Shape, x.Shape[axis:])
 		}
 		c.broadcastEach(x.Shape[axis:], [][]int{leadingOnes(t.Shape, len(x.Shape)-axis)},
 			func(k int, at []int) { affine[i][k] = t.Floats[at[0]] })
 	}
-	y := c.newFloats(x.Shape)
-	stats := c.newFloats([]int{2 * rows})
-	c.runRanges(rows, 4*x.len(), func(lo, hi int) {
+	y := c.NewFloats(x.Shape)
+	stats := c.NewFloats([]int{2 * rows})
+	c.RunRanges(rows, 4*x.Len(), func(lo, hi int) {
 		if centred {
 			simd.LayerNorm(y.Floats[lo*width:hi*width], x.Floats[lo*width:hi*width], affine[0], affine[1],
 				stats.Floats[2*lo:2*hi], eps)
@@ -192,8 +193,8 @@ func leadingOnes(shape []int, n int) []int {
 }
 
 // withStatistics adds the outputs of the means and the inverse deviations, where they are asked for.
-func (c *call) withStatistics(y, stats *Tensor, axis int, centred bool) []*Tensor {
-	out := []*Tensor{y}
+func (c *Call) withStatistics(y, stats *tensor.Tensor, axis int, centred bool) []*tensor.Tensor {
+	out := []*tensor.Tensor{y}
 	shape := slices.Clone(y.Shape)
 	for i := axis; i < len(shape); i++ {
 		shape[i] = 1
@@ -202,8 +203,8 @@ func (c *call) withStatistics(y, stats *Tensor, axis int, centred bool) []*Tenso
 	if !centred {
 		first = 1
 	}
-	for k := first; k < 2 && len(c.n.out) > len(out) && !isSkip(c.n.Op); k++ {
-		t := c.newFloats(shape)
+	for k := first; k < 2 && len(c.Node.Outputs) > len(out) && !isSkip(c.Node.Op); k++ {
+		t := c.NewFloats(shape)
 		for i := range t.Floats {
 			t.Floats[i] = stats.Floats[2*i+k]
 		}
@@ -218,37 +219,37 @@ func isSkip(op string) bool {
 
 // skipLayerNorm is a layer norm of the sum of two inputs and a bias, which it returns as its fourth
 // output.
-func skipLayerNorm(c *call) []*Tensor {
-	c.requireInputs(3)
-	if !c.in[0].isFloat() {
-		fail("its input must hold floating-point numbers")
+func skipLayerNorm(c *Call) []*tensor.Tensor {
+	c.RequireInputs(3)
+	if !c.In[0].IsFloat() {
+		Fail("its input must hold floating-point numbers")
 	}
-	centred := c.n.Op == "SkipLayerNormalization"
-	sum := c.pair("Add", c.in[0], c.in[1])
+	centred := c.Node.Op == "SkipLayerNormalization"
+	sum := c.Pair("Add", c.In[0], c.In[1])
 	bias := 4
 	if !centred {
 		bias = 3
 	}
-	if c.hasInput(bias) {
-		sum = c.pair("Add", sum, c.in[bias])
+	if c.HasInput(bias) {
+		sum = c.Pair("Add", sum, c.In[bias])
 	}
 	weights := []int{2}
 	if centred {
 		weights = append(weights, 3)
 	}
-	sum = c.contiguous(sum)
-	return []*Tensor{c.normalizeRows(sum, centred, weights...)[0], nil, nil, sum}
+	sum = c.Contiguous(sum)
+	return []*tensor.Tensor{c.normalizeRows(sum, centred, weights...)[0], nil, nil, sum}
 }
 
-func lpNorm(c *call) []*Tensor {
-	x := c.floats(0)
-	axis := c.axis("axis", -1, len(x.Shape))
-	p := c.int("p", 2)
+func lpNorm(c *Call) []*tensor.Tensor {
+	x := c.Floats(0)
+	axis := c.Axis("axis", -1, len(x.Shape))
+	p := c.Int("p", 2)
 	if p != 1 && p != 2 {
-		fail("p is %d: only norms of order 1 and 2 are supported", p)
+		Fail("p is %d: only norms of order 1 and 2 are supported", p)
 	}
-	y := c.newFloats(x.Shape)
-	outer, side, inner := lines(x.Shape, axis)
+	y := c.NewFloats(x.Shape)
+	outer, side, inner := tensor.Lines(x.Shape, axis)
 	for o := range outer {
 		for i := range inner {
 			var sum float64
@@ -271,20 +272,20 @@ func lpNorm(c *call) []*Tensor {
 			}
 		}
 	}
-	return single(y)
+	return Single(y)
 }
 
 // lrn divides by a power of the squares of neighbouring channels.
-func lrn(c *call) []*Tensor {
-	x := c.floats(0)
-	wide := int(min(max(c.int("size", 1), 1), maxSide))
-	alpha, beta, bias := float64(c.float("alpha", 1e-4)), float64(c.float("beta", 0.75)), float64(c.float("bias", 1))
+func lrn(c *Call) []*tensor.Tensor {
+	x := c.Floats(0)
+	wide := int(min(max(c.Int("size", 1), 1), MaxSide))
+	alpha, beta, bias := float64(c.Float("alpha", 1e-4)), float64(c.Float("beta", 0.75)), float64(c.Float("bias", 1))
 	if len(x.Shape) < 3 {
-		fail("its input of shape %d is not an image", x.Shape)
+		Fail("its input of shape %d is not an image", x.Shape)
 	}
-	y := c.newFloats(x.Shape)
-	ch, area := x.Shape[1], size(x.Shape[2:])
-	c.spend(plainWork, y.len(), min(wide, ch))
+	y := c.NewFloats(x.Shape)
+	ch, area := x.Shape[1], tensor.Size(x.Shape[2:])
+	c.Spend(PlainWork, y.Len(), min(wide, ch))
 	before, after := (wide-1)/2, wide-1-(wide-1)/2
 	for i := range y.Floats {
 		n, k, p := i/(ch*area), i/area%ch, i%area
@@ -295,31 +296,31 @@ func lrn(c *call) []*Tensor {
 		}
 		y.Floats[i] = float32(float64(x.Floats[i]) / math.Pow(bias+alpha/float64(wide)*sum, beta))
 	}
-	return single(y)
+	return Single(y)
 }
 
 // meanVariance is (x - mean) / deviation over some axes.
-func meanVariance(c *call) []*Tensor {
-	x := c.floats(0)
-	list := c.list("axes")
+func meanVariance(c *Call) []*tensor.Tensor {
+	x := c.Floats(0)
+	list := c.List("axes")
 	if list == nil {
 		list = []int64{0, 2, 3}
 	}
-	axes := must(AxesOf(list, len(x.Shape)))
-	own := strides(x.Shape)
+	axes := Must(tensor.AxesOf(list, len(x.Shape)))
+	own := tensor.Strides(x.Shape)
 	kept, over := slices.Clone(x.Shape), slices.Repeat([]int{1}, len(x.Shape))
 	for _, i := range axes {
 		kept[i], over[i] = 1, x.Shape[i]
 	}
-	y := c.newFloats(x.Shape)
-	if x.len() == 0 {
-		return single(y)
+	y := c.NewFloats(x.Shape)
+	if x.Len() == 0 {
+		return Single(y)
 	}
 	offsets := func(shape []int) (list []int) {
-		r := newRows(shape, own)
-		r.walk(0, r.count(), func(_ int, at []int) {
-			for i := range r.width() {
-				list = append(list, at[0]+i*r.stride(0))
+		r := tensor.NewRows(shape, own)
+		r.Walk(0, r.Count(), func(_ int, at []int) {
+			for i := range r.Width() {
+				list = append(list, at[0]+i*r.Stride(0))
 			}
 		})
 		return list
@@ -335,5 +336,5 @@ func meanVariance(c *call) []*Tensor {
 			y.Floats[from+d] = float32((float64(x.Floats[from+d]) - mean) / (math.Sqrt(variance) + 1e-9))
 		}
 	}
-	return single(y)
+	return Single(y)
 }

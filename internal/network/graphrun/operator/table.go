@@ -1,34 +1,32 @@
-package graphrun
+// Package operator computes the operators of ONNX on tensors of any axes.
+//
+// An operator is a function of a [Call], which has the inputs and the attributes of its node. It fails by [Fail]
+// where these are not what ONNX allows; [Catch] turns this into an error at the run of the node.
+package operator
 
-import (
-	"maps"
-	"slices"
+import "github.com/kindred-ml/kindred/internal/format/onnx"
 
-	"github.com/kindred-ml/kindred/internal/format/onnx"
-)
+// microsoft is the domain of the operators that ONNX Runtime's optimizer writes.
+const microsoft = "com.microsoft"
 
-// operatorOf looks up the operator of a node, nil if it is not computed.
-func operatorOf(n *onnx.Node) operator {
+// Lookup finds the operator of a node in a table, or the zero value. Names of the table have the domain in front
+// where it is not ONNX's own.
+func Lookup[T any](table map[string]T, n *onnx.Node) (op T) {
 	switch n.Domain {
 	case "", "ai.onnx":
-		if op := onnxOperators[n.Op]; op != nil {
+		if op, ok := table[n.Op]; ok {
 			return op
 		}
-		return microsoftOperators[n.Op] // some writers leave the domain out
-	case "com.microsoft":
-		return microsoftOperators[n.Op]
+		return table[microsoft+"."+n.Op] // some writers leave the domain out
+	case microsoft:
+		return table[microsoft+"."+n.Op]
 	}
-	return nil
+	return op
 }
 
-// Operators lists the operators of ONNX that are computed.
-func Operators() []string { return slices.Sorted(maps.Keys(onnxOperators)) }
-
-// Extensions lists the operators of the domain com.microsoft that are computed.
-func Extensions() []string { return slices.Sorted(maps.Keys(microsoftOperators)) }
-
-// onnxOperators are the operators of ONNX itself.
-var onnxOperators = map[string]operator{
+// Table has the operators of this package: those that take tensors of any axes and need nothing of the graph
+// around them.
+var Table = map[string]Operator{
 	"Abs": unary, "Acos": unary, "Acosh": unary, "Asin": unary, "Asinh": unary, "Atan": unary, "Atanh": unary,
 	"Ceil": unary, "Celu": unary, "Cos": unary, "Cosh": unary, "Elu": unary, "Erf": unary, "Exp": unary,
 	"Floor": unary, "Gelu": unary, "HardSigmoid": unary, "HardSwish": unary, "LeakyRelu": unary, "Log": unary,
@@ -44,8 +42,7 @@ var onnxOperators = map[string]operator{
 	"And": twoInputs, "Or": twoInputs, "Xor": twoInputs,
 	"BitwiseAnd": twoInputs, "BitwiseOr": twoInputs, "BitwiseXor": twoInputs,
 	"BitShift": twoInputs, "Equal": twoInputs, "Less": twoInputs, "LessOrEqual": twoInputs,
-	"Greater":        twoInputs,
-	"GreaterOrEqual": twoInputs, "Where": where,
+	"Greater": twoInputs, "GreaterOrEqual": twoInputs, "Where": where,
 
 	"ReduceSum": reduce, "ReduceMean": reduce, "ReduceMax": reduce, "ReduceMin": reduce, "ReduceProd": reduce,
 	"ReduceL1": reduce, "ReduceL2": reduce, "ReduceSumSquare": reduce, "ReduceLogSum": reduce,
@@ -60,28 +57,23 @@ var onnxOperators = map[string]operator{
 	"SpaceToDepth": spaceToDepth, "ScatterElements": scatterElements, "Scatter": scatterElements,
 	"ScatterND": scatterND, "Trilu": trilu, "ReverseSequence": reverseSequence, "CenterCropPad": centerCropPad,
 
-	"Conv": convolution, "ConvTranspose": convTranspose, "MaxPool": pool2, "AveragePool": pool2, "LpPool": pool2,
 	"GlobalAveragePool": globalPool, "GlobalMaxPool": globalPool, "GlobalLpPool": globalPool,
 	"BatchNormalization": batchNorm, "InstanceNormalization": groupNorm, "GroupNormalization": groupNorm,
 	"LayerNormalization": layerNorm, "RMSNormalization": layerNorm, "LpNormalization": lpNorm, "LRN": lrn,
 	"SimplifiedLayerNormalization": layerNorm, // ONNX Runtime writes it without a domain
 	"MeanVarianceNormalization":    meanVariance,
-	"MatMul":                       matMul, "Gemm": gemm, "Einsum": einsum, "Attention": attention,
+	"Einsum":                       einsum, "Attention": attention,
 	"RotaryEmbedding": rotary,
-	"Resize":          resize, "Upsample": resize, "GridSample": gridSample, "AffineGrid": affineGrid,
-	"QuantizeLinear": quantize, "DequantizeLinear": dequantize, "DynamicQuantizeLinear": dynamicQuantize,
-	"MatMulInteger": matMulInteger, "ConvInteger": convInteger, "QLinearConv": qlinearConv,
-	"QLinearMatMul": qlinearMatMul, "Col2Im": col2Im,
+	"QuantizeLinear":  quantize, "DequantizeLinear": dequantize, "DynamicQuantizeLinear": dynamicQuantize,
+	"MatMulInteger": matMulInteger,
+	"QLinearMatMul": qlinearMatMul,
 
-	"If": branch, "Loop": loop, "SequenceEmpty": sequenceEmpty, "SequenceConstruct": sequenceConstruct,
+	"SequenceEmpty": sequenceEmpty, "SequenceConstruct": sequenceConstruct,
 	"SequenceInsert": sequenceInsert, "SequenceErase": sequenceErase, "SequenceAt": sequenceAt,
 	"SequenceLength": sequenceLength, "ConcatFromSequence": concatFromSequence,
 	"SplitToSequence": splitToSequence,
-}
 
-// microsoftOperators are operators that ONNX Runtime's optimizer writes.
-var microsoftOperators = map[string]operator{
-	"Gelu": unary, "FastGelu": biasGelu, "QuickGelu": unary, "BiasGelu": biasGelu, "FusedMatMul": matMul,
-	"FusedConv": convolution, "FusedGemm": gemm, "SkipLayerNormalization": skipLayerNorm,
-	"SkipSimplifiedLayerNormalization": skipLayerNorm,
+	"com.microsoft.Gelu": unary, "com.microsoft.FastGelu": biasGelu, "com.microsoft.QuickGelu": unary,
+	"com.microsoft.BiasGelu": biasGelu, "com.microsoft.SkipLayerNormalization": skipLayerNorm,
+	"com.microsoft.SkipSimplifiedLayerNormalization": skipLayerNorm,
 }

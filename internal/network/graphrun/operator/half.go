@@ -1,4 +1,4 @@
-package graphrun
+package operator
 
 import (
 	"math"
@@ -10,9 +10,9 @@ import (
 func rounding(to onnx.DataType) func(y, x []float32) {
 	switch to {
 	case onnx.Float16:
-		return elementwise(roundFloat16)
+		return Elementwise(roundFloat16)
 	case onnx.BFloat16:
-		return elementwise(roundBFloat16)
+		return Elementwise(roundBFloat16)
 	}
 	return nil
 }

@@ -1,19 +1,22 @@
-package graphrun
+package spatial
 
 import (
 	"math"
 	"slices"
+
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // gridSample takes, for each place of a grid, the value of an image between its pixels.
-func gridSample(c *call) []*Tensor {
-	x := c.floats(0)
-	grid := c.floats(1)
-	if len(x.Shape) != 4 || len(grid.Shape) != 4 || grid.Shape[3] != 2 || grid.Shape[0] != x.Shape[0] || x.len() == 0 {
-		fail("its grid of shape %d does not fit images of shape %d", grid.Shape, x.Shape)
+func gridSample(c *operator.Call) []*tensor.Tensor {
+	x := c.Floats(0)
+	grid := c.Floats(1)
+	if len(x.Shape) != 4 || len(grid.Shape) != 4 || grid.Shape[3] != 2 || grid.Shape[0] != x.Shape[0] || x.Len() == 0 {
+		operator.Fail("its grid of shape %d does not fit images of shape %d", grid.Shape, x.Shape)
 	}
-	s := &sampler{x: x, mode: c.text("mode", "linear"), padding: c.text("padding_mode", "zeros"),
-		corners: c.int("align_corners", 0) != 0}
+	s := &sampler{x: x, mode: c.Text("mode", "linear"), padding: c.Text("padding_mode", "zeros"),
+		corners: c.Int("align_corners", 0) != 0}
 	switch s.mode {
 	case "linear", "bilinear":
 		s.mode = "linear"
@@ -21,14 +24,14 @@ func gridSample(c *call) []*Tensor {
 		s.mode = "cubic"
 	case "nearest":
 	default:
-		fail("mode %q is not supported", s.mode)
+		operator.Fail("mode %q is not supported", s.mode)
 	}
 	if !slices.Contains([]string{"zeros", "border", "reflection"}, s.padding) {
-		fail("padding_mode %q is not supported", s.padding)
+		operator.Fail("padding_mode %q is not supported", s.padding)
 	}
 	n, ch, h, w := x.Shape[0], x.Shape[1], grid.Shape[1], grid.Shape[2]
-	y := c.newFloats([]int{n, ch, h, w})
-	c.runRanges(n*h*w, 8*y.len(), func(lo, hi int) {
+	y := c.NewFloats([]int{n, ch, h, w})
+	c.RunRanges(n*h*w, 8*y.Len(), func(lo, hi int) {
 		for k := lo; k < hi; k++ {
 			taps := s.taps(float64(grid.Floats[2*k]), float64(grid.Floats[2*k+1]))
 			i, p := k/(h*w), k%(h*w)
@@ -42,12 +45,12 @@ func gridSample(c *call) []*Tensor {
 			}
 		}
 	})
-	return single(y)
+	return operator.Single(y)
 }
 
 // sampler samples images.
 type sampler struct {
-	x             *Tensor
+	x             *tensor.Tensor
 	mode, padding string
 	corners       bool
 }
@@ -138,19 +141,19 @@ func (s *sampler) taps(gx, gy float64) []tap {
 }
 
 // affineGrid makes the grid of an affine map of the plane.
-func affineGrid(c *call) []*Tensor {
-	theta := c.floats(0)
-	c.requireInputs(2)
-	sides := c.in[1].sides()
+func affineGrid(c *operator.Call) []*tensor.Tensor {
+	theta := c.Floats(0)
+	c.RequireInputs(2)
+	sides := operator.Must(c.In[1].Sides())
 	if len(sides) != 4 || !slices.Equal(theta.Shape, []int{sides[0], 2, 3}) {
-		fail("its affine maps of shape %d do not fit images of %d: only maps of "+
+		operator.Fail("its affine maps of shape %d do not fit images of %d: only maps of "+
 			"the plane are supported", theta.Shape,
 			sides)
 	}
 	n, h, w := sides[0], sides[2], sides[3]
-	out := c.newFloats([]int{n, h, w, 2})
+	out := c.NewFloats([]int{n, h, w, 2})
 	at := func(i, side int) float64 {
-		if c.int("align_corners", 0) != 0 {
+		if c.Int("align_corners", 0) != 0 {
 			if side == 1 {
 				return 0
 			}
@@ -165,5 +168,5 @@ func affineGrid(c *call) []*Tensor {
 			out.Floats[2*k+r] = float32(float64(m[3*r])*x + float64(m[3*r+1])*y + float64(m[3*r+2]))
 		}
 	}
-	return single(out)
+	return operator.Single(out)
 }

@@ -1,8 +1,11 @@
-package graphrun
+package spatial
 
 import (
 	"math"
 	"slices"
+
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // resampling says, for each place along an axis of the output, which values of the input it is made
@@ -63,7 +66,7 @@ func (r *resizing) check() {
 		{"nearest_mode", r.nearest, []string{"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}},
 	} {
 		if !slices.Contains(known.values, known.value) {
-			fail("%s %q is not supported", known.what, known.value)
+			operator.Fail("%s %q is not supported", known.what, known.value)
 		}
 	}
 }
@@ -153,46 +156,46 @@ func (r *resizing) taps(x float64) (from []int, weight []float64) {
 }
 
 // resize goes along one axis after the other.
-func resize(c *call) []*Tensor {
-	x := c.input()
-	plans := c.resizings(x)
-	outside := c.float("extrapolation_value", 0)
-	if !x.isFloat() { // an image of bytes
-		f := c.newFloats(x.Shape)
+func resize(c *operator.Call) []*tensor.Tensor {
+	x := c.Input()
+	plans := resizings(c, x)
+	outside := c.Float("extrapolation_value", 0)
+	if !x.IsFloat() { // an image of bytes
+		f := c.NewFloats(x.Shape)
 		for i, v := range x.Ints {
 			f.Floats[i] = float32(v)
 		}
-		y := c.resizeAll(f, plans, outside)
-		out := c.newInts(y.Shape, x.typ)
+		y := resizeAll(c, f, plans, outside)
+		out := c.New(y.Shape, x.Type)
 		for i, v := range y.Floats {
-			out.Ints[i] = wrapInt(roundedInt(float64(v)), x.typ)
+			out.Ints[i] = tensor.Wrap(tensor.Round(float64(v)), x.Type)
 		}
-		return single(out)
+		return operator.Single(out)
 	}
-	return single(c.resizeAll(x, plans, outside))
+	return operator.Single(resizeAll(c, x, plans, outside))
 }
 
-func (c *call) resizeAll(x *Tensor, plans []*resizing, outside float32) *Tensor {
+func resizeAll(c *operator.Call, x *tensor.Tensor, plans []*resizing, outside float32) *tensor.Tensor {
 	for axis, r := range plans {
 		if r.in == r.out && r.scale == 1 && r.coordinates != "tf_crop_and_resize" {
 			continue
 		}
 		if r.in == 0 {
-			fail("its input has no values to resize")
+			operator.Fail("its input has no values to resize")
 		}
-		x = c.resample(x, axis, r.plan(), outside)
+		x = resample(c, x, axis, r.plan(), outside)
 	}
 	return x
 }
 
 // resample applies a resampling along an axis.
-func (c *call) resample(x *Tensor, axis int, p *resampling, outside float32) *Tensor {
+func resample(c *operator.Call, x *tensor.Tensor, axis int, p *resampling, outside float32) *tensor.Tensor {
 	shape := slices.Clone(x.Shape)
 	shape[axis] = len(p.from)
-	y := c.newFloats(shape)
-	outer, side, inner := lines(x.Shape, axis)
+	y := c.NewFloats(shape)
+	outer, side, inner := tensor.Lines(x.Shape, axis)
 	n := len(p.from)
-	c.runRanges(outer*n, 8*y.len(), func(lo, hi int) {
+	c.RunRanges(outer*n, 8*y.Len(), func(lo, hi int) {
 		for k := lo; k < hi; k++ {
 			o, i := k/n, k%n
 			to := y.Floats[k*inner : (k+1)*inner]
@@ -220,15 +223,15 @@ func (c *call) resample(x *Tensor, axis int, p *resampling, outside float32) *Te
 
 // resizings reads what is done along each axis. Resize has its sizes in its third or fourth input,
 // Upsample and Resize of opset 10 have scales in their second.
-func (c *call) resizings(x *Tensor) []*resizing {
+func resizings(c *operator.Call, x *tensor.Tensor) []*resizing {
 	rank := len(x.Shape)
 	plans := make([]*resizing, rank)
-	common := resizing{mode: c.text("mode", "nearest"), nearest: c.text("nearest_mode", "round_prefer_floor"),
-		coordinates: c.text("coordinate_transformation_mode", "half_pixel"),
-		cubic:       float64(c.float("cubic_coeff_a", -0.75)), exclude: c.int("exclude_outside", 0) != 0,
-		antialias: c.int("antialias", 0) != 0, scale: 1}
+	common := resizing{mode: c.Text("mode", "nearest"), nearest: c.Text("nearest_mode", "round_prefer_floor"),
+		coordinates: c.Text("coordinate_transformation_mode", "half_pixel"),
+		cubic:       float64(c.Float("cubic_coeff_a", -0.75)), exclude: c.Int("exclude_outside", 0) != 0,
+		antialias: c.Int("antialias", 0) != 0, scale: 1}
 	scaleAt, sizeAt, roiAt := 2, 3, 1
-	if c.n.Op == "Upsample" || c.opset == 10 {
+	if c.Node.Op == "Upsample" || c.Opset == 10 {
 		scaleAt, sizeAt, roiAt = 1, -1, -1
 		common.coordinates, common.nearest = "asymmetric", "floor"
 		if common.mode == "bilinear" {
@@ -243,55 +246,55 @@ func (c *call) resizings(x *Tensor) []*resizing {
 		plans[i] = &r
 		axes = append(axes, i)
 	}
-	if list := c.list("axes"); list != nil {
+	if list := c.List("axes"); list != nil {
 		axes = nil
 		for _, a := range list {
-			i := must(AxisOf(a, rank))
+			i := operator.Must(tensor.AxisOf(a, rank))
 			axes = append(axes, i)
 		}
 	}
 	var scales []float32
-	if c.hasInput(scaleAt) {
-		scales = c.in[scaleAt].Floats
-	} else if a := c.n.Attr("scales"); a != nil {
+	if c.HasInput(scaleAt) {
+		scales = c.In[scaleAt].Floats
+	} else if a := c.Node.Attr("scales"); a != nil {
 		scales = a.Floats
 	}
 	switch {
 	case len(scales) > 0:
 		if len(scales) != len(axes) {
-			fail("it has %d scales for %d axes: the numbers must be equal", len(scales), len(axes))
+			operator.Fail("it has %d scales for %d axes: the numbers must be equal", len(scales), len(axes))
 		}
 		for k, i := range axes {
 			s := float64(scales[k])
 			side := math.Floor(float64(x.Shape[i]) * s)
 			if !(s > 0 && side >= 0 && side <= math.MaxInt32) {
-				fail("its scale %g does not fit a side of %d", s, x.Shape[i])
+				operator.Fail("its scale %g does not fit a side of %d", s, x.Shape[i])
 			}
 			plans[i].scale, plans[i].out = s, int(side)
 		}
-	case sizeAt >= 0 && c.hasInput(sizeAt):
-		c.readSizes(plans, axes, c.in[sizeAt])
+	case sizeAt >= 0 && c.HasInput(sizeAt):
+		readSizes(c, plans, axes, c.In[sizeAt])
 	default:
-		fail("it has neither scales nor sizes")
+		operator.Fail("it has neither scales nor sizes")
 	}
 	if common.coordinates == "tf_crop_and_resize" {
-		if !c.hasInput(roiAt) || len(c.in[roiAt].Floats) != 2*len(axes) {
-			fail("its region of interest is not given as numbers")
+		if !c.HasInput(roiAt) || len(c.In[roiAt].Floats) != 2*len(axes) {
+			operator.Fail("its region of interest is not given as numbers")
 		}
 		for k, i := range axes {
-			plans[i].from, plans[i].to = float64(c.in[roiAt].Floats[k]), float64(c.in[roiAt].Floats[len(axes)+k])
+			plans[i].from, plans[i].to = float64(c.In[roiAt].Floats[k]), float64(c.In[roiAt].Floats[len(axes)+k])
 		}
 	}
 	return plans
 }
 
 // readSizes reads sizes, which keep the aspect ratio if the model says so.
-func (c *call) readSizes(plans []*resizing, axes []int, sizes *Tensor) {
-	want := sizes.sides()
+func readSizes(c *operator.Call, plans []*resizing, axes []int, sizes *tensor.Tensor) {
+	want := operator.Must(sizes.Sides())
 	if len(want) != len(axes) {
-		fail("it has %d sizes for %d axes: the numbers must be equal", len(want), len(axes))
+		operator.Fail("it has %d sizes for %d axes: the numbers must be equal", len(want), len(axes))
 	}
-	policy := c.text("keep_aspect_ratio_policy", "stretch")
+	policy := c.Text("keep_aspect_ratio_policy", "stretch")
 	scale := 0.0
 	for k, i := range axes {
 		r := plans[i]
@@ -311,6 +314,6 @@ func (c *call) readSizes(plans []*resizing, axes []int, sizes *Tensor) {
 			plans[i].out = int(math.Floor(float64(plans[i].in)*scale + 0.5))
 		}
 	default:
-		fail("keep_aspect_ratio_policy %q is not supported", policy)
+		operator.Fail("keep_aspect_ratio_policy %q is not supported", policy)
 	}
 }

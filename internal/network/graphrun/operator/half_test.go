@@ -1,10 +1,11 @@
-package graphrun
+package operator
 
 import (
 	"math"
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // half returns the value of a number of the given exponent and mantissa bits (IEEE 754), without the sign.
@@ -65,7 +66,7 @@ func TestRoundsToHalves(t *testing.T) {
 
 // Cast rounds to the type, and leaves its input as it is.
 func TestCastRounds(t *testing.T) {
-	x := Floats([]int{4}, []float32{70000, 1.0001, -65519, 1e-8})
+	x := tensor.Floats([]int{4}, []float32{70000, 1.0001, -65519, 1e-8})
 	for _, c := range []struct {
 		to   onnx.DataType
 		want []float32
@@ -76,7 +77,7 @@ func TestCastRounds(t *testing.T) {
 	} {
 		n := onnx.Node{Op: "Cast", Inputs: []string{"x"}, Outputs: []string{"y"},
 			Attrs: []onnx.Attr{{Name: "to", Type: onnx.AttrInt, Int: int64(c.to)}}}
-		out, err := Eval(&n, 17, []*Tensor{x})
+		out, err := Eval(&n, 17, []*tensor.Tensor{x})
 		if err != nil {
 			t.Fatal(err)
 		}
