@@ -3,6 +3,7 @@ package data
 import (
 	"cmp"
 	"context"
+	"github.com/kindred-ml/kindred/internal/base/classname"
 	"math/rand/v2"
 	"path"
 	"slices"
@@ -57,7 +58,7 @@ func (p *Part) FindGroups(ctx context.Context) (of []int, why string, err error)
 		why = "features show no bursts"
 	case p.Len() > maxCompared:
 		why = "more than " + strconv.Itoa(maxCompared) + " pictures are not searched for bursts"
-	case p.Data.isRemote():
+	case p.Data.IsRemote():
 		why = "pictures on a server are not searched for bursts"
 	default:
 		err = f.comparePictures(ctx)
@@ -66,21 +67,6 @@ func (p *Part) FindGroups(ctx context.Context) (of []int, why string, err error)
 		f.groupOf[k] = f.root(k)
 	}
 	return f.groupOf, why, err
-}
-
-// HasLocalFiles reports whether every sample is an image file in a local folder or archive.
-func (d *Dataset) HasLocalFiles() bool {
-	_, ok := d.Source.(*files)
-	return ok && !d.isRemote()
-}
-
-// isRemote reports whether files are read from neither a folder nor an archive on this machine.
-func (d *Dataset) isRemote() bool {
-	f, ok := d.Source.(*files)
-	return ok && slices.ContainsFunc(f.list, func(at file) bool {
-		_, remote := baseTree(at.tree).(fsTree)
-		return remote
-	})
 }
 
 // groupFinder is a search for groups.
@@ -121,7 +107,7 @@ func (f *groupFinder) listClasses() {
 		f.classes[c] = append(f.classes[c], k)
 	}
 	for _, m := range f.classes {
-		slices.SortStableFunc(m, func(a, b int) int { return naturalCompare(f.name(a), f.name(b)) })
+		slices.SortStableFunc(m, func(a, b int) int { return classname.Compare(f.name(a), f.name(b)) })
 	}
 }
 

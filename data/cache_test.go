@@ -175,7 +175,7 @@ func TestCacheOfArchives(t *testing.T) {
 
 func TestSelectedCache(t *testing.T) {
 	d := open(t, cubFiles(t, " ").folder(t))
-	s, err := d.Select(Selection{})
+	s, err := d.SelectContext(t.Context(), Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer d.Close()
-	sel, err := d.Select(data.Selection{Seed: 1})
+	sel, err := d.SelectContext(context.Background(), data.Selection{Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	d.Columns = append(d.Columns, data.NewColumn("shade", shades)) // a second column, if you like
-	sel, err := d.Select(data.Selection{Split: "images:0.2", Label: "shade", Validation: "images:0.25"})
+	sel, err := d.SelectContext(context.Background(), data.Selection{Split: "images:0.2", Label: "shade", Validation: "images:0.25"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestFold(t *testing.T) {
 		{"labels shared", Selection{Split: "classes", Label: "parity"}, 3, 8},
 		{"images", Selection{Split: "images:0.25"}, 2, 18},
 	} {
-		whole, err := kindsDataset().Select(c.s)
+		whole, err := kindsDataset().SelectContext(t.Context(), c.s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestFold(t *testing.T) {
 			s := c.s
 			s.Fold = strings.Repeat("images:", map[string]int{"images": 1}[c.name]) + string(rune('1'+k)) + "/" +
 				string(rune('0'+c.n))
-			got, err := kindsDataset().Select(s)
+			got, err := kindsDataset().SelectContext(t.Context(), s)
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
@@ -70,7 +70,7 @@ func TestFold(t *testing.T) {
 		}
 	}
 	// A validation part is cut off what is left.
-	got, err := kindsDataset().Select(Selection{Split: "classes", Fold: "1/2", Validation: "images:0.3"})
+	got, err := kindsDataset().SelectContext(t.Context(), Selection{Split: "classes", Fold: "1/2", Validation: "images:0.3"})
 	if err != nil || got.Validation.Len() != 3 || got.Train.Len() != 9 || got.Query.Len() != 12 {
 		t.Errorf("fold with validation: %+v, %v", got, err)
 	}
@@ -85,7 +85,7 @@ func TestFoldRefused(t *testing.T) {
 		{"group", "1/4", "fold 4 has 0 classes"}, {"group", "1/3", ""},
 	} {
 		s := Selection{Split: "classes", Label: c.label, Fold: c.fold}
-		_, err := kindsDataset().Select(s)
+		_, err := kindsDataset().SelectContext(t.Context(), s)
 		if c.want == "" {
 			if err != nil {
 				t.Errorf("%v: %v", s, err)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/kindred-ml/kindred/data/imaging"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/kindred-ml/kindred/internal/base/enum"
 )
@@ -246,4 +248,18 @@ func (k *grouper) keptMessage(whole int) string {
 func (k *grouper) inseparableError(classes int) error {
 	return fmt.Errorf("%w: with data.group=%s each of the %s is a single group; data.group=%s divides without "+
 		"groups, and data.split=classes divides by classes", ErrInseparable, k.rule, formatClasses(classes), GroupNone)
+}
+
+// groupValue returns the value by which a rule of Selection.Group divides, or "" if the photograph
+// lacks it.
+func groupValue(rule string, p *imaging.EXIF) string {
+	switch {
+	case rule == GroupTaken && !p.Taken.IsZero():
+		return p.Taken.Format(time.DateOnly)
+	case rule == GroupCamera:
+		return p.Camera
+	case rule == GroupPlace && p.Located:
+		return fmt.Sprintf("%.3f,%.3f", p.Latitude, p.Longitude)
+	}
+	return ""
 }

@@ -32,7 +32,7 @@ func withGroups(d *Dataset, of func(sample int) string) *Dataset {
 	}
 	c := NewColumn("session", values)
 	d.Group = &c
-	return d.mustBeConsistent()
+	return d
 }
 
 // allSelections are all that divide by images.
@@ -70,14 +70,14 @@ func TestGroupsStayTogether(t *testing.T) {
 				continue // whose classes are apart whatever they share
 			}
 			s.Group = "session"
-			got, err := d.Select(s)
+			got, err := d.SelectContext(t.Context(), s)
 			if err != nil {
 				if across {
 					continue // of few groups there may be too few folds or nothing to hold out
 				}
 				t.Fatalf("%+v: %v", s, err)
 			}
-			again, err := d.Select(s)
+			again, err := d.SelectContext(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,9 +113,9 @@ func TestGroupsOfOne(t *testing.T) {
 	for seed := range uint64(20) {
 		d := withGroups(sizes(12, 20, 7, 9, 30, 15, 1, 2), strconv.Itoa)
 		for _, s := range allSelections(seed) {
-			plain, err1 := d.Select(s)
+			plain, err1 := d.SelectContext(t.Context(), s)
 			s.Group = "session"
-			got, err2 := d.Select(s)
+			got, err2 := d.SelectContext(t.Context(), s)
 			if err1 != nil || err2 != nil {
 				t.Fatal(err1, err2)
 			}
@@ -163,7 +163,7 @@ func TestGroupShares(t *testing.T) {
 			}
 			d := sizes(n, n)
 			withGroups(d, func(i int) string { return fmt.Sprint(i/n, of(i)) })
-			got, err := d.Select(Selection{Split: fmt.Sprint("images:", c.f), Group: "session", Seed: seed})
+			got, err := d.SelectContext(t.Context(), Selection{Split: fmt.Sprint("images:", c.f), Group: "session", Seed: seed})
 			if err != nil {
 				t.Fatal(c.name, err)
 			}
@@ -185,7 +185,7 @@ func TestGroupsDegenerate(t *testing.T) {
 		}
 		return strconv.Itoa(i / 2)
 	})
-	got, err := d.Select(Selection{Split: "images:0.3", Group: "session"})
+	got, err := d.SelectContext(t.Context(), Selection{Split: "images:0.3", Group: "session"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestGroupsDegenerate(t *testing.T) {
 		{one, Selection{Split: "images:0.2", Group: "sesion"}, false, []string{`"sesion"`, "it has class", "found"}},
 		{one, Selection{Split: "classes", Group: "sesion"}, false, []string{`"sesion"`}},
 	} {
-		_, err := c.d.Select(c.s)
+		_, err := c.d.SelectContext(t.Context(), c.s)
 		if err == nil || errors.Is(err, ErrInseparable) != c.together {
 			t.Errorf("%+v: %v", c.s, err)
 			continue
@@ -223,7 +223,7 @@ func TestGroupsDegenerate(t *testing.T) {
 			}
 		}
 	}
-	v, err := whole.Select(Selection{Split: "classes", TrainClasses: "all", TestClasses: "all",
+	v, err := whole.SelectContext(t.Context(), Selection{Split: "classes", TrainClasses: "all", TestClasses: "all",
 		Validation: "images:0.2", Group: "session"})
 	if err != nil || v.Validation != nil || !strings.Contains(v.ValidationWhy, "each of the 2 classes is a single "+
 		"group") {
@@ -261,7 +261,7 @@ func TestGroupByManifest(t *testing.T) {
 		"shop":   func(name string) string { return name[strings.LastIndex(name, "/"):] },
 		"folder": func(name string) string { return filepath.Dir(name) },
 	} {
-		got, err := d.Select(Selection{Split: "images:0.25", Group: rule})
+		got, err := d.SelectContext(t.Context(), Selection{Split: "images:0.25", Group: rule})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,7 +292,7 @@ func TestGroupByManifest(t *testing.T) {
 	if d, err = Open(t.Context(), file, OpenOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Select(Selection{Split: "images:0.25", Group: "shop"}); err == nil {
+	if _, err := d.SelectContext(t.Context(), Selection{Split: "images:0.25", Group: "shop"}); err == nil {
 		t.Error("a column that was not kept divides")
 	}
 	ctx, cancel := context.WithCancel(t.Context())

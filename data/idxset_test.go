@@ -91,7 +91,7 @@ func TestOpenRealMNIST(t *testing.T) {
 	if !slices.Equal(c.IDs[:5], []int64{5, 0, 4, 1, 9}) || !slices.Equal(c.IDs[60000:60005], []int64{7, 2, 1, 0, 4}) {
 		t.Errorf("%v %v", c.IDs[:5], c.IDs[60000:60005])
 	}
-	s, err := d.Select(Selection{Label: "parity", Fine: "digit", TrainClasses: "0-5", TestClasses: "6-9"})
+	s, err := d.SelectContext(t.Context(), Selection{Label: "parity", Fine: "digit", TrainClasses: "0-5", TestClasses: "6-9"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -196,7 +196,7 @@ func TestRealOmniglot(t *testing.T) {
 	if d.Len() != 32460 || len(fine.Classes) != 1623 || len(coarse.Classes) != 50 {
 		t.Fatalf("%d images, %d letters, %d alphabets", d.Len(), len(fine.Classes), len(coarse.Classes))
 	}
-	s, err := d.Select(Selection{})
+	s, err := d.SelectContext(t.Context(), Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,11 +291,11 @@ func TestRealCUB100(t *testing.T) {
 	if d.Layout != "cub" || d.Len() != 5902 || len(c.Classes) != 100 {
 		t.Fatalf("%s, %d images, %d classes", d.Layout, d.Len(), len(c.Classes))
 	}
-	byRange, err := d.Select(Selection{TrainClasses: "1-50", TestClasses: "51-100"})
+	byRange, err := d.SelectContext(t.Context(), Selection{TrainClasses: "1-50", TestClasses: "51-100"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	usual, err := d.Select(Selection{})
+	usual, err := d.SelectContext(t.Context(), Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}

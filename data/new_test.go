@@ -56,7 +56,7 @@ func TestNewRefuses(t *testing.T) {
 		}
 		p := d.All()
 		change(d)
-		_, err1 := d.Select(Selection{})
+		_, err1 := d.SelectContext(t.Context(), Selection{})
 		_, err2 := NewLoader(p, LoaderConfig{})
 		for _, err := range []error{err1, err2} {
 			if err == nil || !strings.Contains(err.Error(), want) {

@@ -112,12 +112,8 @@ type Parts struct {
 	Groups      []int
 }
 
-// Select applies s. An empty training or test side is an error.
-func (d *Dataset) Select(s Selection) (*Parts, error) {
-	return d.SelectContext(context.Background(), s)
-}
-
-// SelectContext is Select with a context. With Selection.Group it may read all pictures.
+// SelectContext divides d as s says. An empty training or test side is an error. With Selection.Group it may read
+// all pictures.
 func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Parts, error) {
 	if err := d.checkLengths(); err != nil {
 		return nil, err
@@ -127,7 +123,7 @@ func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Parts, error
 		return nil, err
 	}
 	_, fineColumn := d.LabelColumns(s.Label, s.Fine)
-	fine, err := d.Labels(cmp.Or(fineColumn, fineName))
+	fine, err := d.Labels(cmp.Or(fineColumn, "fine"))
 	if err != nil {
 		return nil, err
 	}
@@ -203,6 +199,25 @@ func (s *Parts) checkNotEmpty(d *Dataset, by Selection) error {
 	if s.Query.Len() == 0 || s.Gallery.Len() == 0 {
 		return fmt.Errorf("no sample to test on: data set %s, split %q, test classes %q", d.Name, s.Split,
 			by.TestClasses)
+	}
+	return nil
+}
+
+// Cache replaces the data set of all parts of s by a cached one; see data.Dataset.Cache.
+func (s *Parts) Cache(ctx context.Context, opt CacheOptions) error {
+	cached := make(map[*Dataset]*Dataset)
+	for _, p := range []*Part{s.Train, s.Validation, s.Query, s.Gallery, s.Seen} {
+		if p == nil {
+			continue
+		}
+		if cached[p.Data] == nil {
+			c, err := p.Data.Cache(ctx, opt)
+			if err != nil {
+				return err
+			}
+			cached[p.Data], cached[c] = c, c // two parts may have the same data set
+		}
+		p.Data = cached[p.Data]
 	}
 	return nil
 }

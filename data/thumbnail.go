@@ -39,8 +39,9 @@ type thumbnail struct {
 // readThumbnails reads the pictures of some samples.
 func (d *Dataset) readThumbnails(ctx context.Context, index []int) ([]thumbnail, error) {
 	out := make([]thumbnail, len(index))
+	local := d.HasLocalFiles()
 	err := par.ForContext(ctx, len(out), 16, func(lo, hi int) {
-		e := &thumbnailer{d: d}
+		e := &thumbnailer{d: d, local: local}
 		e.dec.Shrink = thumbnailShrink
 		for k := lo; k < hi && ctx.Err() == nil; k++ {
 			e.read(ctx, index[k], &out[k])
@@ -62,6 +63,7 @@ func thumbnailShrink(w, h int) int {
 // thumbnailer holds the buffers of one goroutine.
 type thumbnailer struct {
 	d         *Dataset
+	local     bool // the pictures are files on this machine
 	im, small imaging.Image
 	dec       imaging.Decoder
 	resizer   imaging.Resizer
@@ -72,7 +74,7 @@ func (e *thumbnailer) read(ctx context.Context, i int, g *thumbnail) {
 	if err := e.d.Image(ctx, i, &e.im, &e.dec); err != nil {
 		return // the error is reported when the picture is used
 	}
-	if _, ok := e.d.Source.(*files); ok { // the decoder's buffer then holds the file's content
+	if e.local { // the decoder's buffer then holds the file's content
 		g.taken = imaging.CaptureTime(e.dec.Buffer)
 	}
 	im := &e.im

@@ -22,7 +22,7 @@ func sizes(sizes ...int) *Dataset {
 		names = append(names, d.Columns[0].Classes[d.Columns[0].IDs[i]])
 	}
 	out.Columns = []Column{NewColumn("class", names)}
-	return out.mustBeConsistent()
+	return out
 }
 
 func TestValidation(t *testing.T) {
@@ -52,7 +52,7 @@ func TestValidation(t *testing.T) {
 	} {
 		// All classes are on both sides, so that all samples train.
 		s := Selection{Split: "classes", TrainClasses: "all", TestClasses: "all", Validation: c.rule, Seed: 3}
-		got, err := c.d.Select(s)
+		got, err := c.d.SelectContext(t.Context(), s)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -61,7 +61,7 @@ func TestValidation(t *testing.T) {
 			t.Errorf("%s: %q, %q; want %q, %q", c.name, got.ValidationSplit, got.ValidationWhy, c.split, c.why)
 		}
 		s.Validation = got.ValidationSplit // stands for itself
-		again, err := c.d.Select(s)
+		again, err := c.d.SelectContext(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestValidation(t *testing.T) {
 func TestValidationSeedsAndErrors(t *testing.T) {
 	d := sizes(8, 8, 8, 8, 8, 8, 8, 8, 8, 8)
 	of := func(rule string, seed uint64) []int {
-		s, err := d.Select(Selection{Split: "classes", Validation: rule, Seed: seed})
+		s, err := d.SelectContext(t.Context(), Selection{Split: "classes", Validation: rule, Seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestValidationSeedsAndErrors(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"all", "classes", "classes:0", "classes:1", "images:x", "images:NaN", "fold:1/2"} {
-		if _, err := d.Select(Selection{Validation: bad}); err == nil ||
+		if _, err := d.SelectContext(t.Context(), Selection{Validation: bad}); err == nil ||
 			!strings.Contains(err.Error(), "must be none, classes:F, images:F or as-test:F") {
 			t.Errorf("%s: %v", bad, err)
 		}
@@ -142,7 +142,7 @@ func TestValidationAsTest(t *testing.T) {
 		{"none", sizes(4, 4, 4, 4), "images:0.38", "none", false},
 	} {
 		s := Selection{Split: c.split, Validation: "as-test:0.2", Seed: 3}
-		got, err := c.d.Select(s)
+		got, err := c.d.SelectContext(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestValidationAsTest(t *testing.T) {
 			continue
 		}
 		s.Validation = got.ValidationSplit // stands for itself
-		again, err := c.d.Select(s)
+		again, err := c.d.SelectContext(t.Context(), s)
 		if err != nil || !slices.Equal(again.Validation.Index, got.Validation.Index) ||
 			(again.ValidationGallery == again.Validation) != c.self {
 			t.Errorf("%s: %s gives other parts, %v", c.name, s.Validation, err)
@@ -163,7 +163,7 @@ func TestValidationAsTest(t *testing.T) {
 	}
 	d := sizes(6, 6)
 	d.Splits = slices.Repeat([]Split{Train, Train, Train, Train, Query, Gallery}, 2)
-	got, err := d.Select(Selection{Validation: "as-test:0.5"})
+	got, err := d.SelectContext(t.Context(), Selection{Validation: "as-test:0.5"})
 	if err != nil || got.ValidationSplit != "images:0.5" || got.ValidationGallery != got.Train {
 		t.Errorf("a gallery of its own: %+v, %v", got, err)
 	}
@@ -179,7 +179,7 @@ func TestWhyWithoutValidation(t *testing.T) {
 		{"classes:0.2", "1/4", "fold 1 of 4 of the training part, dealt by classes, replaces the test (120 " +
 			"images of 5 classes), which is not used; the rest trains (288 images of 12 classes)"},
 	} {
-		s, err := toy(20, 30).Select(Selection{Split: "images:0.2", Validation: c.validation, Fold: c.fold, Seed: 1})
+		s, err := toy(20, 30).SelectContext(t.Context(), Selection{Split: "images:0.2", Validation: c.validation, Fold: c.fold, Seed: 1})
 		if err != nil || !strings.HasPrefix(s.Why, c.want) {
 			t.Errorf("%s %s: %v\n%s", c.validation, c.fold, err, s.Why)
 		}

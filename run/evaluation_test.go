@@ -256,7 +256,7 @@ func TestQueriesInTheGallery(t *testing.T) {
 	}
 	cfg := Default()
 	cfg.Data.Split, cfg.Eval.Recall, cfg.Eval.Metrics = "official", []int{1}, nil
-	sel, err := set().Select(data.Selection{Split: "official", Label: "label"})
+	sel, err := set().SelectContext(t.Context(), data.Selection{Split: "official", Label: "label"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestBirds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sel, err := set.Select(data.Selection{Split: "classes"})
+	sel, err := set.SelectContext(t.Context(), data.Selection{Split: "classes"})
 	if err != nil {
 		t.Fatal(err)
 	}

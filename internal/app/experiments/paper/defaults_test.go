@@ -146,7 +146,7 @@ func embedCoins(t *testing.T, home string, m *run.Model) *run.Embeddings {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sel, err := d.Select(data.Selection{})
+	sel, err := d.SelectContext(t.Context(), data.Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestDrawnFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sel, err := d.Select(data.Selection{})
+	sel, err := d.SelectContext(t.Context(), data.Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestDrawnFolder(t *testing.T) {
 		t.Errorf("another seed drew the same (%v)", err)
 	}
 	// The folder is not divided: a run divides it as any other.
-	cut, err := first.Select(data.Selection{Seed: 1})
+	cut, err := first.SelectContext(t.Context(), data.Selection{Seed: 1})
 	if err != nil || !strings.HasPrefix(cut.Split, "images:") {
 		t.Errorf("split %v, %v", cut, err)
 	}

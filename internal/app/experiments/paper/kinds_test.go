@@ -76,7 +76,7 @@ func TestWhichLabelsAreCoarse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := d.Select(data.Selection{Split: "images:0.2", Seed: 1})
+		all, err := d.SelectContext(t.Context(), data.Selection{Split: "images:0.2", Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -129,7 +129,7 @@ func TestCoarsely(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := d.Select(data.Selection{Label: cfg.Data.Label})
+		s, err := d.SelectContext(t.Context(), data.Selection{Label: cfg.Data.Label})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -139,7 +139,8 @@ func firstPerClass(p *data.Part, n int) *data.Part {
 
 func (m *material) selected() (*data.Parts, error) {
 	c := &m.cfg.Data
-	return m.set.Select(data.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split, TrainClasses: c.TrainClasses,
+	return m.set.SelectContext(context.Background(), data.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split,
+		TrainClasses: c.TrainClasses,
 		TestClasses: c.TestClasses, Validation: c.Validation, Fold: c.Fold, Group: c.Group,
 		Seed: m.cfg.Train.Seed})
 }
