@@ -155,7 +155,8 @@ func TestColumns(t *testing.T) {
 			t.Errorf("%d is %s", s, s)
 		}
 	}
-	if got := splitClassesInHalf(&toyDataset(5, 1).Columns[0]); !slices.Equal(got, []Split{Train, Train, Test, Test, Test}) {
+	if got := splitClassesInHalf(&toyDataset(5,
+		1).Columns[0]); !slices.Equal(got, []Split{Train, Train, Test, Test, Test}) {
 		t.Errorf("%v", got)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/eval"
-
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
@@ -120,7 +120,7 @@ func chooseSize(recalls []float64, images int) (k int, which string) {
 // sizeSample draws the samples on which sizes are compared from the training and validation
 // parts. Each drawn class gives its share, at least two samples. It returns nil if no class has
 // two samples.
-func sizeSample(sel *data.Parts, seed uint64) *data.Part {
+func sizeSample(sel *split.Parts, seed uint64) *data.Part {
 	all := *sel.Train
 	if v := sel.Validation; v != nil {
 		all.Index = slices.Concat(all.Index, v.Index)

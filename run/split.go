@@ -7,12 +7,13 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 )
 
 // splitStage is the third stage of a run: the samples are divided into parts.
 type splitStage struct {
 	*startStage
-	sel        *data.Parts
+	sel        *split.Parts
 	population *population // the training samples, from which batches are drawn
 }
 
@@ -45,7 +46,7 @@ func (d *splitStage) selectSamples(ctx context.Context) (err error) {
 }
 
 // hasOnlyUnseenClasses reports whether the test has no class of the training part.
-func hasOnlyUnseenClasses(sel *data.Parts) bool {
+func hasOnlyUnseenClasses(sel *split.Parts) bool {
 	in := map[int64]bool{}
 	for _, y := range sel.Train.Fine {
 		in[y] = true
@@ -55,17 +56,17 @@ func hasOnlyUnseenClasses(sel *data.Parts) bool {
 
 // SplitDataset divides the samples of d into the parts of the run that trained the model: training,
 // validation and test. d must be the data set of that run, as Config.Data.Open opens it.
-func (m *Model) SplitDataset(ctx context.Context, d *data.Dataset) (*data.Parts, error) {
+func (m *Model) SplitDataset(ctx context.Context, d *data.Dataset) (*split.Parts, error) {
 	s := startStage{datasetStage: &datasetStage{cfg: m.Config.clone(), data: d}}
 	return s.selectData(ctx)
 }
 
 // selectData applies the label rule, the split and the limits of the configuration. It
 // records the chosen split in the configuration.
-func (s *startStage) selectData(ctx context.Context) (*data.Parts, error) {
+func (s *startStage) selectData(ctx context.Context) (*split.Parts, error) {
 	c := &s.cfg.Data
 	c.Label, c.Fine = c.LabelColumns(s.data)
-	sel, err := s.selectGroups(ctx, data.Selection{
+	sel, err := s.selectGroups(ctx, split.Selection{
 		Label: c.Label, Fine: c.Fine, Split: c.Split,
 		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Validation: c.Validation, Fold: c.Fold,
 		Seed: s.cfg.Train.Seed,
@@ -124,7 +125,7 @@ func limitPerClass(p *data.Part, n int) *data.Part {
 // groupColumn returns the column of a manifest that data.group names, or "" for a rule.
 func groupColumn(rule string) string {
 	switch rule {
-	case data.GroupNone, data.GroupFound, data.GroupFolder:
+	case split.GroupNone, split.GroupFound, split.GroupFolder:
 		return ""
 	}
 	return rule
@@ -133,26 +134,26 @@ func groupColumn(rule string) string {
 // selectGroups selects the samples. If data.group is unset and the network is pretrained,
 // photographs in separate files are searched for bursts, and the configuration records the
 // result.
-func (s *startStage) selectGroups(ctx context.Context, by data.Selection) (*data.Parts, error) {
+func (s *startStage) selectGroups(ctx context.Context, by split.Selection) (*split.Parts, error) {
 	rule := &s.cfg.Data.Group
 	by.Group = *rule
 	if *rule != "" {
-		return s.data.SelectContext(ctx, by)
+		return split.Select(ctx, s.data, by)
 	}
-	*rule = data.GroupNone
+	*rule = split.GroupNone
 	if !s.cfg.Network.isPretrained() || !s.data.HasLocalFiles() || !measureShape(ctx, s.data).arePhotographs() {
-		return s.data.SelectContext(ctx, by)
+		return split.Select(ctx, s.data, by)
 	}
-	by.Group = data.GroupFound
-	sel, err := s.data.SelectContext(ctx, by)
+	by.Group = split.GroupFound
+	sel, err := split.Select(ctx, s.data, by)
 	switch {
-	case errors.Is(err, data.ErrInseparable), err == nil && 2*sel.GroupCounts.Whole > sel.GroupCounts.Classes:
+	case errors.Is(err, split.ErrInseparable), err == nil && 2*sel.GroupCounts.Whole > sel.GroupCounts.Classes:
 		s.addNote("data.group is %s: bursts are divided, because most classes consist of one burst (data.group=%s "+
-			"keeps them together)", data.GroupNone, data.GroupFound)
-		by.Group = data.GroupNone
-		return s.data.SelectContext(ctx, by)
+			"keeps them together)", split.GroupNone, split.GroupFound)
+		by.Group = split.GroupNone
+		return split.Select(ctx, s.data, by)
 	case err == nil && sel.GroupCounts.Groups > 0:
-		*rule = data.GroupFound
+		*rule = split.GroupFound
 	}
 	return sel, err
 }

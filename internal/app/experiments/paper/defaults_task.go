@@ -12,8 +12,8 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/eval"
-
 	"github.com/kindred-ml/kindred/internal/base/home"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
@@ -108,8 +108,9 @@ func (s *UnseenDataset) openRow(ctx context.Context, cfg run.Config, opts run.Op
 // splitDataset finds the scored part of a row and, if d is set, draws the folder to train on.
 func (v *seedRow) splitDataset(ctx context.Context, d *folderSample) error {
 	c := &v.cfg.Data
-	sel, err := v.set.SelectContext(ctx, data.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split, TrainClasses: c.TrainClasses,
-		TestClasses: c.TestClasses, Seed: v.cfg.Train.Seed})
+	sel, err := split.Select(ctx, v.set, split.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split,
+		TrainClasses: c.TrainClasses,
+		TestClasses:  c.TestClasses, Seed: v.cfg.Train.Seed})
 	if err != nil {
 		return err
 	}

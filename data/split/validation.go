@@ -1,10 +1,12 @@
-package data
+package split
 
 import (
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
+
+	"github.com/kindred-ml/kindred/data"
 )
 
 // takeValidation takes the validation part from the training part.
@@ -42,7 +44,7 @@ func (s *Parts) takeValidation(ctx context.Context, rule string, seed uint64, k 
 			s.ValidationGallery = s.Validation
 			s.ValidationSplit = "classes:" + arg
 			s.ValidationWhy = fmt.Sprintf("%s of the training part, with %s, are kept for validation",
-				formatClasses(len(s.Validation.fineClassSet())), formatImages(s.Validation.Len()))
+				formatClasses(len(fineClassSet(s.Validation))), formatImages(s.Validation.Len()))
 			return nil
 		}
 		reason = fmt.Sprintf(", as %s are too few to keep two apart", formatClasses(len(ids)))
@@ -65,7 +67,7 @@ func (s *Parts) takeValidation(ctx context.Context, rule string, seed uint64, k 
 	}
 	s.moveToValidation(held)
 	s.ValidationGallery, s.ValidationSplit = s.Train, "images:"+arg
-	if alike && s.Validation.areMostFindable() {
+	if alike && areMostFindable(s.Validation) {
 		s.ValidationGallery, s.ValidationSplit = s.Validation, asTest+":"+arg
 	}
 	s.ValidationWhy = fmt.Sprintf("%s of the training part, %s %% of each class of three or more, are kept for "+
@@ -77,7 +79,7 @@ func (s *Parts) takeValidation(ctx context.Context, rule string, seed uint64, k 
 const asTest = "as-test"
 
 // areMostFindable reports whether most samples of a part have another sample of their class in it.
-func (p *Part) areMostFindable() bool {
+func areMostFindable(p *data.Part) bool {
 	n := make(map[int64]int)
 	for _, id := range p.Fine {
 		n[id]++

@@ -1,10 +1,11 @@
-package data
+package split
 
 import (
 	"context"
 	"math"
 	"time"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
@@ -37,7 +38,7 @@ type thumbnail struct {
 }
 
 // readThumbnails reads the pictures of some samples.
-func (d *Dataset) readThumbnails(ctx context.Context, index []int) ([]thumbnail, error) {
+func readThumbnails(ctx context.Context, d *data.Dataset, index []int) ([]thumbnail, error) {
 	out := make([]thumbnail, len(index))
 	local := d.HasLocalFiles()
 	err := par.ForContext(ctx, len(out), 16, func(lo, hi int) {
@@ -62,7 +63,7 @@ func thumbnailShrink(w, h int) int {
 
 // thumbnailer holds the buffers of one goroutine.
 type thumbnailer struct {
-	d         *Dataset
+	d         *data.Dataset
 	local     bool // the pictures are files on this machine
 	im, small imaging.Image
 	dec       imaging.Decoder

@@ -1,4 +1,4 @@
-package data
+package split
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 )
 
@@ -66,7 +67,7 @@ type sceneFile struct {
 }
 
 // sceneDataset writes shots and some classes of other scenes, which say what is chance.
-func sceneDataset(t *testing.T, list []sceneFile) *Dataset {
+func sceneDataset(t *testing.T, list []sceneFile) *data.Dataset {
 	t.Helper()
 	dir := t.TempDir()
 	for c := range 4 {
@@ -83,7 +84,7 @@ func sceneDataset(t *testing.T, list []sceneFile) *Dataset {
 			t.Fatal(err)
 		}
 	}
-	d, err := Open(t.Context(), dir, OpenOptions{})
+	d, err := data.Open(t.Context(), dir, data.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,14 +92,14 @@ func sceneDataset(t *testing.T, list []sceneFile) *Dataset {
 }
 
 // groupsByName lists the groups of two and more.
-func groupsByName(t *testing.T, d *Dataset) string {
+func groupsByName(t *testing.T, d *data.Dataset) string {
 	t.Helper()
 	p := d.All()
-	of, why, err := p.FindGroups(t.Context())
+	of, why, err := FindGroups(t.Context(), p)
 	if err != nil || why != "" {
 		t.Fatal(why, err)
 	}
-	again, _, err := p.FindGroups(t.Context())
+	again, _, err := FindGroups(t.Context(), p)
 	if err != nil || !slices.Equal(of, again) {
 		t.Errorf("%v the second time, %v", again, err)
 	}
@@ -171,7 +172,7 @@ func TestFollows(t *testing.T) {
 // alike than others.
 func TestNumbersThatSayNothing(t *testing.T) {
 	f := &groupFinder{likely: 0.5, tint: 255}
-	p := &Part{Data: &Dataset{}}
+	p := &data.Part{Data: &data.Dataset{}}
 	add := func(class int64, number int, scene uint64) {
 		p.Data.Names = append(p.Data.Names, fmt.Sprintf("%d/%d.jpg", class, number))
 		p.Index, p.Fine = append(p.Index, len(p.Index)), append(p.Fine, class)
@@ -253,17 +254,17 @@ func TestLikeness(t *testing.T) {
 func TestFindGroupsCheaply(t *testing.T) {
 	d := sizes(3, 3)
 	d.Names[1] = d.Names[0]
-	many := &Part{Data: d, Index: slices.Repeat([]int{0, 3, 4, 5}, maxCompared/2),
+	many := &data.Part{Data: d, Index: slices.Repeat([]int{0, 3, 4, 5}, maxCompared/2),
 		Fine: slices.Repeat([]int64{0, 1, 1, 1}, maxCompared/2)}
-	of, why, err := many.FindGroups(t.Context())
+	of, why, err := FindGroups(t.Context(), many)
 	if err != nil || !strings.Contains(why, "more than 20000 pictures") || of[4] != 0 || of[5] != 1 {
 		t.Errorf("%v %q %v", of[:8], why, err)
 	}
 	files := fstest.MapFS{"a/1.jpg": {Data: jpegOf(t, sceneImage(1, 0, 1), "")}, "b/1.jpg": {Data: nil}}
-	if d, err = OpenFS(t.Context(), files, "far", OpenOptions{}); err != nil {
+	if d, err = data.OpenFS(t.Context(), files, "far", data.OpenOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, why, err = d.All().FindGroups(t.Context()); err != nil || !strings.Contains(why, "on a server") ||
+	if _, why, err = FindGroups(t.Context(), d.All()); err != nil || !strings.Contains(why, "on a server") ||
 		d.HasLocalFiles() {
 		t.Errorf("%q %v", why, err)
 	}
@@ -273,7 +274,7 @@ func TestFindGroupsCheaply(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := here.All().FindGroups(ctx); !errors.Is(err, context.Canceled) {
+	if _, _, err := FindGroups(ctx, here.All()); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -281,7 +282,7 @@ func TestFindGroupsCheaply(t *testing.T) {
 // TestNoChains: pictures of which each is like the next make no group, unless they are
 // near to all of it.
 func TestNoChains(t *testing.T) {
-	f := &groupFinder{sure: 0.9, likely: 0.8, tint: 255, p: &Part{Data: &Dataset{}}}
+	f := &groupFinder{sure: 0.9, likely: 0.8, tint: 255, p: &data.Part{Data: &data.Dataset{}}}
 	rng := rand.New(rand.NewPCG(3, 5))
 	var u, v [thumbnailSide * thumbnailSide]float64
 	for k := range u {

@@ -1,4 +1,4 @@
-package data
+package split
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kindred-ml/kindred/data"
 )
 
 // Selection describes the division of a data set for an experiment. The zero value divides as the
@@ -33,12 +35,12 @@ type Selection struct {
 	//	            is not given, it is the rest; if neither is given, the first
 	//	            half of the classes trains and the second tests
 	//	both:F      classes; a random fraction F of the images of every training
-	//	            class is held out too: Selected.Seen
+	//	            class is held out too: Parts.Seen
 	//	fold:K/N    classes dealt at random into N folds; fold K (1..N) tests
 	//	benchmark   official if the set has a split, else classes, as papers compare;
 	//	            images:F for sets with fewer than four classes
 	//
-	// Selected.Split is the rule that "" and benchmark chose.
+	// Parts.Split is the rule that "" and benchmark chose.
 	Split string
 	// Validation takes a part of the training part for choosing settings and the time to stop:
 	//
@@ -51,7 +53,7 @@ type Selection struct {
 	//	            classes, else images:F, with each image searched among the
 	//	            others if most have another of their class there
 	//
-	// Selected.ValidationSplit is the rule that was applied.
+	// Parts.ValidationSplit is the rule that was applied.
 	Validation string
 	// Fold tests on a part of the training part instead of the test part, so that settings can be
 	// chosen without the test:
@@ -70,7 +72,7 @@ type Selection struct {
 	// official splits and divisions by classes.
 	//
 	//	none or ""  no groups
-	//	found       bursts and copies, as Part.FindGroups finds them in the pictures
+	//	found       bursts and copies, as FindGroups finds them in the pictures
 	//	folder      the images of a folder
 	//	taken       the images of one day, by the EXIF blocks of the files
 	//	camera      the images of one camera, by EXIF
@@ -91,15 +93,15 @@ type Selection struct {
 
 // Parts is the result of Dataset.Select.
 type Parts struct {
-	Train *Part
+	Train *data.Part
 	// Query and Gallery are the same Part, unless the set has different ones.
-	Query, Gallery *Part
+	Query, Gallery *data.Part
 	// Seen holds the test samples of training classes if Query lacks them because of TestClasses;
 	// else nil.
-	Seen *Part
+	Seen *data.Part
 	// Validation holds the samples for validation, or is nil. ValidationGallery is its gallery:
 	// Validation itself or Train.
-	Validation, ValidationGallery *Part
+	Validation, ValidationGallery *data.Part
 	// Split and ValidationSplit are the rules that were applied. The same Selection with these
 	// rules gives the same parts.
 	Split, ValidationSplit string
@@ -112,10 +114,10 @@ type Parts struct {
 	Groups      []int
 }
 
-// SelectContext divides d as s says. An empty training or test side is an error. With Selection.Group it may read
+// Select divides d as s says. An empty training or test side is an error. With Selection.Group it may read
 // all pictures.
-func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Parts, error) {
-	if err := d.checkLengths(); err != nil {
+func Select(ctx context.Context, d *data.Dataset, s Selection) (*Parts, error) {
+	if err := d.CheckLengths(); err != nil {
 		return nil, err
 	}
 	label, err := d.Labels(s.Label)
@@ -135,17 +137,17 @@ func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Parts, error
 	if err != nil {
 		return nil, fmt.Errorf("test %w", err)
 	}
-	if err := d.checkGroup(s.Group); err != nil {
+	if err := checkGroup(d, s.Group); err != nil {
 		return nil, err
 	}
-	split, reason := d.defaultSplit(fine, s)
+	split, reason := defaultSplit(d, fine, s)
 	k := &grouper{rule: s.Group, d: d, fine: fine}
-	roles, err := d.roles(ctx, split, s, k, trainIn, testIn)
+	roles, err := roles(ctx, d, split, s, k, trainIn, testIn)
 	if err != nil {
 		return nil, err
 	}
-	part := func(role Split, in []bool) *Part {
-		p := &Part{Data: d, LabelClasses: label.Classes, FineClasses: fine.Classes}
+	part := func(role data.Split, in []bool) *data.Part {
+		p := &data.Part{Data: d, LabelClasses: label.Classes, FineClasses: fine.Classes}
 		for i, r := range roles {
 			if r&role != 0 && in[fine.IDs[i]] {
 				p.Index = append(p.Index, i)
@@ -155,8 +157,8 @@ func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Parts, error
 		}
 		return p
 	}
-	out := &Parts{Train: part(Train, trainIn), Query: part(Query, testIn), Split: split}
-	out.Gallery = part(Gallery, testIn)
+	out := &Parts{Train: part(data.Train, trainIn), Query: part(data.Query, testIn), Split: split}
+	out.Gallery = part(data.Gallery, testIn)
 	if slices.Equal(out.Query.Index, out.Gallery.Index) {
 		out.Gallery = out.Query
 	}
@@ -164,7 +166,7 @@ func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Parts, error
 	for i := range seen {
 		seen[i] = trainIn[i] && !testIn[i]
 	}
-	if p := part(Query, seen); p.Len() > 0 {
+	if p := part(data.Query, seen); p.Len() > 0 {
 		out.Seen = p
 	}
 	if err := out.checkNotEmpty(d, s); err != nil {
@@ -187,7 +189,7 @@ func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Parts, error
 }
 
 // checkNotEmpty returns an error if one of the sides is empty.
-func (s *Parts) checkNotEmpty(d *Dataset, by Selection) error {
+func (s *Parts) checkNotEmpty(d *data.Dataset, by Selection) error {
 	if s.Train.Len() == 0 && by.TrainClasses == "" && s.Split == "official" {
 		return fmt.Errorf("no sample to train on: the split of data set %s has no training part: use split "+
 			"images:0.2 or classes instead", d.Name)
@@ -204,9 +206,9 @@ func (s *Parts) checkNotEmpty(d *Dataset, by Selection) error {
 }
 
 // Cache replaces the data set of all parts of s by a cached one; see data.Dataset.Cache.
-func (s *Parts) Cache(ctx context.Context, opt CacheOptions) error {
-	cached := make(map[*Dataset]*Dataset)
-	for _, p := range []*Part{s.Train, s.Validation, s.Query, s.Gallery, s.Seen} {
+func (s *Parts) Cache(ctx context.Context, opt data.CacheOptions) error {
+	cached := make(map[*data.Dataset]*data.Dataset)
+	for _, p := range []*data.Part{s.Train, s.Validation, s.Query, s.Gallery, s.Seen} {
 		if p == nil {
 			continue
 		}

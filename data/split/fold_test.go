@@ -1,20 +1,22 @@
-package data
+package split
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data"
 )
 
 // kindsDataset is a set of 12 classes of 4 images in groups of two, the first six of the
 // classes to train on.
-func kindsDataset() *Dataset {
+func kindsDataset() *data.Dataset {
 	d := toy(12, 4)
 	var group []string
 	for _, id := range d.Columns[0].IDs {
 		group = append(group, string(rune('a'+id/2)))
 	}
-	d.Columns = append(d.Columns, NewColumn("group", group))
+	d.Columns = append(d.Columns, data.NewColumn("group", group))
 	return d
 }
 
@@ -30,7 +32,7 @@ func TestFold(t *testing.T) {
 		{"labels shared", Selection{Split: "classes", Label: "parity"}, 3, 8},
 		{"images", Selection{Split: "images:0.25"}, 2, 18},
 	} {
-		whole, err := kindsDataset().SelectContext(t.Context(), c.s)
+		whole, err := Select(t.Context(), kindsDataset(), c.s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +41,7 @@ func TestFold(t *testing.T) {
 			s := c.s
 			s.Fold = strings.Repeat("images:", map[string]int{"images": 1}[c.name]) + string(rune('1'+k)) + "/" +
 				string(rune('0'+c.n))
-			got, err := kindsDataset().SelectContext(t.Context(), s)
+			got, err := Select(t.Context(), kindsDataset(), s)
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
@@ -70,7 +72,7 @@ func TestFold(t *testing.T) {
 		}
 	}
 	// A validation part is cut off what is left.
-	got, err := kindsDataset().SelectContext(t.Context(), Selection{Split: "classes", Fold: "1/2", Validation: "images:0.3"})
+	got, err := Select(t.Context(), kindsDataset(), Selection{Split: "classes", Fold: "1/2", Validation: "images:0.3"})
 	if err != nil || got.Validation.Len() != 3 || got.Train.Len() != 9 || got.Query.Len() != 12 {
 		t.Errorf("fold with validation: %+v, %v", got, err)
 	}
@@ -85,7 +87,7 @@ func TestFoldRefused(t *testing.T) {
 		{"group", "1/4", "fold 4 has 0 classes"}, {"group", "1/3", ""},
 	} {
 		s := Selection{Split: "classes", Label: c.label, Fold: c.fold}
-		_, err := kindsDataset().SelectContext(t.Context(), s)
+		_, err := Select(t.Context(), kindsDataset(), s)
 		if c.want == "" {
 			if err != nil {
 				t.Errorf("%v: %v", s, err)

@@ -1,18 +1,20 @@
-package data
+package split
 
 import (
 	"context"
 	"fmt"
-	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/internal/base/classname"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/base/classname"
 )
 
 // blank is a source of images of one pixel.
-type blank struct{ Source }
+type blank struct{ data.Source }
 
 func (blank) Read(_ context.Context, _ int, dst *imaging.Image, _ *imaging.Decoder) error {
 	dst.Reset(1, 1, 1)
@@ -20,8 +22,8 @@ func (blank) Read(_ context.Context, _ int, dst *imaging.Image, _ *imaging.Decod
 }
 
 // toy is a set of classes x per samples without an official split.
-func toy(classes, per int) *Dataset {
-	d := &Dataset{Name: "toy", Layout: "test", Fine: "class", Train: "class", Source: blank{}}
+func toy(classes, per int) *data.Dataset {
+	d := &data.Dataset{Name: "toy", Layout: "test", Fine: "class", Train: "class", Source: blank{}}
 	var names []string
 	for c := range classes {
 		for i := range per {
@@ -29,11 +31,11 @@ func toy(classes, per int) *Dataset {
 			d.Names = append(d.Names, fmt.Sprintf("c%d/%d", c+1, i))
 		}
 	}
-	d.Columns = []Column{NewColumn("class", names)}
+	d.Columns = []data.Column{data.NewColumn("class", names)}
 	return d
 }
 
-func classesOf(p *Part) []string {
+func classesOf(p *data.Part) []string {
 	var out []string
 	for _, id := range p.Fine {
 		out = append(out, p.FineClasses[id])
@@ -46,7 +48,7 @@ func TestSelect(t *testing.T) {
 	d := toy(6, 10)
 	check := func(s Selection, train, test string) *Parts {
 		t.Helper()
-		got, err := d.SelectContext(t.Context(), s)
+		got, err := Select(t.Context(), d, s)
 		if err != nil {
 			t.Fatalf("%+v: %v", s, err)
 		}
@@ -70,15 +72,15 @@ func TestSelect(t *testing.T) {
 	if both = slices.Compact(both); len(both) != 60 {
 		t.Errorf("the sides overlap: %d samples", len(both))
 	}
-	again, _ := d.SelectContext(t.Context(), Selection{Split: "images:0.3", Seed: 4})
-	other, _ := d.SelectContext(t.Context(), Selection{Split: "images:0.3", Seed: 5})
+	again, _ := Select(t.Context(), d, Selection{Split: "images:0.3", Seed: 4})
+	other, _ := Select(t.Context(), d, Selection{Split: "images:0.3", Seed: 5})
 	if !slices.Equal(again.Train.Index, s.Train.Index) || slices.Equal(other.Train.Index, s.Train.Index) {
 		t.Error("the seed does not fix the split")
 	}
 
 	tested := map[string]int{}
 	for k := 1; k <= 4; k++ {
-		s, err := d.SelectContext(t.Context(), Selection{Split: fmt.Sprintf("fold:%d/4", k), Seed: 2})
+		s, err := Select(t.Context(), d, Selection{Split: fmt.Sprintf("fold:%d/4", k), Seed: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,9 +95,9 @@ func TestSelect(t *testing.T) {
 		t.Errorf("folds test %v", tested)
 	}
 
-	d.Splits = make([]Split, d.Len())
+	d.Splits = make([]data.Split, d.Len())
 	for i := range d.Splits {
-		d.Splits[i] = []Split{Train, Test}[i%2]
+		d.Splits[i] = []data.Split{data.Train, data.Test}[i%2]
 	}
 	s = check(Selection{TrainClasses: "1-4", TestClasses: "5-6"}, "c1,c2,c3,c4", "c5,c6")
 	if s.Split != "official" || s.Train.Len() != 20 || s.Query.Len() != 10 || s.Seen == nil || s.Seen.Len() != 20 {
@@ -118,7 +120,7 @@ func TestSelectBoth(t *testing.T) {
 		{Selection{Split: "both:0.5", TrainClasses: "1-3"}, 3 * 5, 3 * 5, 5 * 10},
 		{Selection{Split: "both:0.2", TrainClasses: "1-3", TestClasses: "8"}, 3 * 8, 3 * 2, 10},
 	} {
-		s, err := toy(8, 10).SelectContext(t.Context(), c.s)
+		s, err := Select(t.Context(), toy(8, 10), c.s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,14 +141,15 @@ func TestSelectBoth(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"both", "both:", "both:1", "both:0", "both:NaN"} {
-		if _, err := toy(8, 10).SelectContext(t.Context(), Selection{Split: bad}); err == nil || !strings.Contains(err.Error(), bad) {
+		if _, err := Select(t.Context(), toy(8, 10), Selection{Split: bad}); err == nil ||
+			!strings.Contains(err.Error(), bad) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
 }
 
 func TestSelectFewClasses(t *testing.T) {
-	s, err := toy(2, 10).SelectContext(t.Context(), Selection{})
+	s, err := Select(t.Context(), toy(2, 10), Selection{})
 	if err != nil || s.Split != "images:0.2" || s.Train.Len() != 16 || s.Query.Len() != 4 {
 		t.Errorf("%+v %v", s, err)
 	}
@@ -165,7 +168,7 @@ func TestSelectErrors(t *testing.T) {
 		`no label column "letter"`: {Label: "letter"},
 		`no label column "digit"`:  {Fine: "digit"},
 	} {
-		if _, err := d.SelectContext(t.Context(), s); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Select(t.Context(), d, s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v; want %q", s, err, want)
 		}
 	}
@@ -177,12 +180,12 @@ type roleSamples [4][]int
 // choose is the definition of a selection, applied sample by sample: roles are the
 // split's, inTrain and inTest say which classes are asked for, class gives that of
 // a sample.
-func choose(roles []Split, inTrain, inTest func(c int) bool, class func(i int) int) (out roleSamples) {
+func choose(roles []data.Split, inTrain, inTest func(c int) bool, class func(i int) int) (out roleSamples) {
 	for i, r := range roles {
 		c := class(i)
 		for k, in := range []bool{
-			r&Train != 0 && inTrain(c), r&Query != 0 && inTest(c), r&Gallery != 0 && inTest(c),
-			r&Query != 0 && inTrain(c) && !inTest(c),
+			r&data.Train != 0 && inTrain(c), r&data.Query != 0 && inTest(c), r&data.Gallery != 0 && inTest(c),
+			r&data.Query != 0 && inTrain(c) && !inTest(c),
 		} {
 			if in {
 				out[k] = append(out[k], i)
@@ -202,12 +205,13 @@ func TestSelectByDefinition(t *testing.T) {
 		for i := range d.Len() {
 			switch kind {
 			case "images":
-				d.Splits = append(d.Splits, []Split{Train, Test, Train, 0}[i%per])
+				d.Splits = append(d.Splits, []data.Split{data.Train, data.Test, data.Train, 0}[i%per])
 			case "three":
-				d.Splits = append(d.Splits, []Split{Train, Query, Gallery, Gallery}[i%per])
+				d.Splits = append(d.Splits, []data.Split{data.Train, data.Query, data.Gallery, data.Gallery}[i%per])
 			case "disjoint":
-				d.Splits, d.Disjoint = append(d.Splits, []Split{Train, Test}[min(class(i)/3, 1)]), true
-				d.ImageSplits = append(d.ImageSplits, []Split{Test, Train, Train, Train}[i%per])
+				d.Splits, d.Disjoint = append(d.Splits, []data.Split{data.Train, data.Test}[min(class(i)/3, 1)]), true
+				d.ImageSplits = append(d.ImageSplits, []data.Split{data.Test, data.Train, data.Train,
+					data.Train}[i%per])
 			}
 		}
 		for _, split := range []string{"benchmark", "official", "classes", "images"} {
@@ -221,7 +225,7 @@ func TestSelectByDefinition(t *testing.T) {
 							rule = "official"
 						}
 					}
-					roles := map[string][]Split{"official": d.Splits, "images": d.ImageSplits,
+					roles := map[string][]data.Split{"official": d.Splits, "images": d.ImageSplits,
 						"classes": allRoles(d.Len())}[rule]
 					inTrain, inTest := listFilter(train), listFilter(test)
 					if rule == "classes" {
@@ -248,10 +252,10 @@ func listFilter(list string) func(c int) bool {
 }
 
 // compareSelection selects and compares the parts with want.
-func compareSelection(t *testing.T, kind string, d *Dataset, s Selection, rule string, want roleSamples,
+func compareSelection(t *testing.T, kind string, d *data.Dataset, s Selection, rule string, want roleSamples,
 	class func(i int) int) {
 	t.Helper()
-	got, err := d.SelectContext(t.Context(), s)
+	got, err := Select(t.Context(), d, s)
 	if len(want[0]) == 0 || len(want[1]) == 0 || len(want[2]) == 0 {
 		if err == nil {
 			t.Errorf("%s, %+v: no error", kind, s)
@@ -262,9 +266,9 @@ func compareSelection(t *testing.T, kind string, d *Dataset, s Selection, rule s
 		t.Errorf("%s, %+v: %v", kind, s, err)
 		return
 	}
-	for k, p := range []*Part{got.Train, got.Query, got.Gallery, got.Seen} {
+	for k, p := range []*data.Part{got.Train, got.Query, got.Gallery, got.Seen} {
 		if p == nil {
-			p = new(Part)
+			p = new(data.Part)
 		}
 		if !slices.Equal(p.Index, want[k]) {
 			t.Errorf("%s, %+v: part %d is %v, want %v", kind, s, k, p.Index, want[k])
@@ -322,13 +326,13 @@ func TestSelectUsualSplit(t *testing.T) {
 		{3, 5, Selection{Split: "classes", TrainClasses: "1-2", TestClasses: "1-2"}, "classes",
 			"all 2 classes train (10 images), and the same images are the test"},
 	} {
-		got, err := toy(c.classes, c.per).SelectContext(t.Context(), c.s)
+		got, err := Select(t.Context(), toy(c.classes, c.per), c.s)
 		if err != nil || got.Split != c.want || !strings.Contains(got.Why, c.why) {
 			t.Errorf("%d classes of %d, %+v: %v, %v; want %s, %s", c.classes, c.per, c.s, got, err, c.want, c.why)
 			continue
 		}
 		c.s.Split = got.Split // stands for itself
-		again, err := toy(c.classes, c.per).SelectContext(t.Context(), c.s)
+		again, err := Select(t.Context(), toy(c.classes, c.per), c.s)
 		if err != nil || !slices.Equal(again.Train.Index, got.Train.Index) ||
 			!slices.Equal(again.Query.Index, got.Query.Index) {
 			t.Errorf("%+v: %v", c.s, err)
@@ -344,7 +348,7 @@ func TestSelectUsualSplit(t *testing.T) {
 }
 
 // counts returns how many samples of each class a part has.
-func counts(p *Part) map[int64]int {
+func counts(p *data.Part) map[int64]int {
 	n := make(map[int64]int)
 	for _, id := range p.Fine {
 		n[id]++
@@ -356,18 +360,18 @@ func counts(p *Part) map[int64]int {
 func TestSelectWhyOfficial(t *testing.T) {
 	d := toy(4, 10)
 	for i := range d.Len() {
-		d.Splits = append(d.Splits, []Split{Train, Train, Test}[i%3])
+		d.Splits = append(d.Splits, []data.Split{data.Train, data.Train, data.Test}[i%3])
 	}
-	s, err := d.SelectContext(t.Context(), Selection{})
+	s, err := Select(t.Context(), d, Selection{})
 	if want := "all 4 classes train (27 images), and other images of the same classes are the test (13 images), as " +
 		"the set's own split says"; err != nil || s.Why != want {
 		t.Errorf("%v, %v", s, err)
 	}
 	for i := range d.Len() {
-		d.Splits[i] = []Split{Train, Query, Gallery}[min(i/10, 2)]
+		d.Splits[i] = []data.Split{data.Train, data.Query, data.Gallery}[min(i/10, 2)]
 	}
 	d.Disjoint = true
-	s, err = d.SelectContext(t.Context(), Selection{})
+	s, err = Select(t.Context(), d, Selection{})
 	if want := "1 class trains (10 images), and 1 class that training does not see are the test (30 images), as the " +
 		"set's own split says"; err != nil || s.Why != want {
 		t.Errorf("%+v, %v", s.Why, err)
@@ -380,7 +384,7 @@ func TestSelectFolds(t *testing.T) {
 	d := toy(7, 2)
 	var tested []string
 	for k := 1; k <= 3; k++ {
-		s, err := d.SelectContext(t.Context(), Selection{Split: fmt.Sprintf("fold:%d/3", k), Seed: 9})
+		s, err := Select(t.Context(), d, Selection{Split: fmt.Sprintf("fold:%d/3", k), Seed: 9})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -395,7 +399,7 @@ func TestSelectFolds(t *testing.T) {
 	if len(slices.Compact(tested)) != 7 {
 		t.Errorf("tested %v", tested)
 	}
-	s, err := d.SelectContext(t.Context(), Selection{Split: "fold:1/3", Seed: 9, TrainClasses: "1-6", TestClasses: "2-7"})
+	s, err := Select(t.Context(), d, Selection{Split: "fold:1/3", Seed: 9, TrainClasses: "1-6", TestClasses: "2-7"})
 	if err != nil || slices.Contains(classesOf(s.Train), "c7") || slices.Contains(classesOf(s.Query), "c1") {
 		t.Errorf("%v, %v", s, err)
 	}
@@ -403,7 +407,8 @@ func TestSelectFolds(t *testing.T) {
 		t.Error("the seed changes nothing")
 	}
 	for _, bad := range []string{"fold:0/3", "fold:4/3", "fold:1/1", "fold:1/3x", "fold:01/3", "fold:1", "fold:"} {
-		if _, err := d.SelectContext(t.Context(), Selection{Split: bad}); err == nil || !strings.Contains(err.Error(), "write fold:K/N") {
+		if _, err := Select(t.Context(), d, Selection{Split: bad}); err == nil ||
+			!strings.Contains(err.Error(), "write fold:K/N") {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
@@ -420,10 +425,10 @@ func TestHeldOutImages(t *testing.T) {
 		d := toy(3, c.n)
 		test := 0
 		for i, r := range holdOutRoles(t, d, c.f, 3) {
-			if r != Train && r != Test {
+			if r != data.Train && r != data.Test {
 				t.Fatalf("role %v", r)
 			}
-			if r == Test && i < c.n {
+			if r == data.Test && i < c.n {
 				test++
 			}
 		}
@@ -432,7 +437,7 @@ func TestHeldOutImages(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"images:0", "images:1", "images:-1", "images:nan", "images:x", "images:"} {
-		if _, err := toy(5, 2).SelectContext(t.Context(), Selection{Split: bad}); err == nil ||
+		if _, err := Select(t.Context(), toy(5, 2), Selection{Split: bad}); err == nil ||
 			!strings.Contains(err.Error(), "between 0 and 1") {
 			t.Errorf("%s: %v", bad, err)
 		}
@@ -448,5 +453,23 @@ func TestSeedsKeepTheirDivision(t *testing.T) {
 	if got := fmt.Sprint(holdOutRoles(t, d, 0.34,
 		7)); got != "[train train test test train train train train train train test test]" {
 		t.Errorf("held out %s", got)
+	}
+}
+
+// All parts share one cached set.
+func TestSelectedCache(t *testing.T) {
+	d := sceneDataset(t, nil)
+	s, err := Select(t.Context(), d, Selection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Cache(t.Context(), data.CacheOptions{Dir: t.TempDir()}); err != nil {
+		t.Fatal(err)
+	}
+	if s.Train.Data == d || s.Train.Data != s.Query.Data || s.Query != s.Gallery {
+		t.Error("the parts are not on the cached set")
+	}
+	if err := s.Train.Data.Close(); err != nil {
+		t.Error(err)
 	}
 }

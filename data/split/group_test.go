@@ -1,4 +1,4 @@
-package data
+package split
 
 import (
 	"context"
@@ -11,10 +11,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data"
 )
 
 // holdOutRoles holds out images of the first column's classes, each by itself.
-func holdOutRoles(t *testing.T, d *Dataset, f float64, seed uint64) []Split {
+func holdOutRoles(t *testing.T, d *data.Dataset, f float64, seed uint64) []data.Split {
 	t.Helper()
 	k := &grouper{d: d, fine: &d.Columns[0]}
 	roles, err := k.holdOutImages(t.Context(), f, seed)
@@ -25,12 +27,12 @@ func holdOutRoles(t *testing.T, d *Dataset, f float64, seed uint64) []Split {
 }
 
 // withGroups adds a column "session" with the given values.
-func withGroups(d *Dataset, of func(sample int) string) *Dataset {
+func withGroups(d *data.Dataset, of func(sample int) string) *data.Dataset {
 	values := make([]string, d.Len())
 	for i := range values {
 		values[i] = of(i)
 	}
-	c := NewColumn("session", values)
+	c := data.NewColumn("session", values)
 	d.Group = &c
 	return d
 }
@@ -70,20 +72,20 @@ func TestGroupsStayTogether(t *testing.T) {
 				continue // whose classes are apart whatever they share
 			}
 			s.Group = "session"
-			got, err := d.SelectContext(t.Context(), s)
+			got, err := Select(t.Context(), d, s)
 			if err != nil {
 				if across {
 					continue // of few groups there may be too few folds or nothing to hold out
 				}
 				t.Fatalf("%+v: %v", s, err)
 			}
-			again, err := d.SelectContext(t.Context(), s)
+			again, err := Select(t.Context(), d, s)
 			if err != nil {
 				t.Fatal(err)
 			}
 			side := map[int64]int{}
-			for k, p := range []*Part{got.Train, got.Validation, got.Query, got.Seen} {
-				other := []*Part{again.Train, again.Validation, again.Query, again.Seen}[k]
+			for k, p := range []*data.Part{got.Train, got.Validation, got.Query, got.Seen} {
+				other := []*data.Part{again.Train, again.Validation, again.Query, again.Seen}[k]
 				if (p == nil) != (other == nil) || p != nil && !slices.Equal(p.Index, other.Index) {
 					t.Fatalf("%+v: another part %d the second time", s, k)
 				}
@@ -113,14 +115,14 @@ func TestGroupsOfOne(t *testing.T) {
 	for seed := range uint64(20) {
 		d := withGroups(sizes(12, 20, 7, 9, 30, 15, 1, 2), strconv.Itoa)
 		for _, s := range allSelections(seed) {
-			plain, err1 := d.SelectContext(t.Context(), s)
+			plain, err1 := Select(t.Context(), d, s)
 			s.Group = "session"
-			got, err2 := d.SelectContext(t.Context(), s)
+			got, err2 := Select(t.Context(), d, s)
 			if err1 != nil || err2 != nil {
 				t.Fatal(err1, err2)
 			}
-			for k, p := range []*Part{got.Train, got.Validation, got.Query, got.Seen} {
-				want := []*Part{plain.Train, plain.Validation, plain.Query, plain.Seen}[k]
+			for k, p := range []*data.Part{got.Train, got.Validation, got.Query, got.Seen} {
+				want := []*data.Part{plain.Train, plain.Validation, plain.Query, plain.Seen}[k]
 				if (p == nil) != (want == nil) || p != nil && !slices.Equal(p.Index, want.Index) {
 					t.Errorf("%+v: part %d is another", s, k)
 				}
@@ -163,7 +165,8 @@ func TestGroupShares(t *testing.T) {
 			}
 			d := sizes(n, n)
 			withGroups(d, func(i int) string { return fmt.Sprint(i/n, of(i)) })
-			got, err := d.SelectContext(t.Context(), Selection{Split: fmt.Sprint("images:", c.f), Group: "session", Seed: seed})
+			got, err := Select(t.Context(), d, Selection{Split: fmt.Sprint("images:", c.f), Group: "session",
+				Seed: seed})
 			if err != nil {
 				t.Fatal(c.name, err)
 			}
@@ -185,7 +188,7 @@ func TestGroupsDegenerate(t *testing.T) {
 		}
 		return strconv.Itoa(i / 2)
 	})
-	got, err := d.SelectContext(t.Context(), Selection{Split: "images:0.3", Group: "session"})
+	got, err := Select(t.Context(), d, Selection{Split: "images:0.3", Group: "session"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +201,7 @@ func TestGroupsDegenerate(t *testing.T) {
 	one := withGroups(sizes(6, 6), func(int) string { return "shop" })
 	empty := withGroups(sizes(6, 6), func(i int) string { return []string{"", "nan"}[i%2] })
 	for _, c := range []struct {
-		d        *Dataset
+		d        *data.Dataset
 		s        Selection
 		together bool
 		want     []string
@@ -212,7 +215,7 @@ func TestGroupsDegenerate(t *testing.T) {
 		{one, Selection{Split: "images:0.2", Group: "sesion"}, false, []string{`"sesion"`, "it has class", "found"}},
 		{one, Selection{Split: "classes", Group: "sesion"}, false, []string{`"sesion"`}},
 	} {
-		_, err := c.d.SelectContext(t.Context(), c.s)
+		_, err := Select(t.Context(), c.d, c.s)
 		if err == nil || errors.Is(err, ErrInseparable) != c.together {
 			t.Errorf("%+v: %v", c.s, err)
 			continue
@@ -223,7 +226,7 @@ func TestGroupsDegenerate(t *testing.T) {
 			}
 		}
 	}
-	v, err := whole.SelectContext(t.Context(), Selection{Split: "classes", TrainClasses: "all", TestClasses: "all",
+	v, err := Select(t.Context(), whole, Selection{Split: "classes", TrainClasses: "all", TestClasses: "all",
 		Validation: "images:0.2", Group: "session"})
 	if err != nil || v.Validation != nil || !strings.Contains(v.ValidationWhy, "each of the 2 classes is a single "+
 		"group") {
@@ -253,7 +256,7 @@ func TestGroupByManifest(t *testing.T) {
 	if err := os.WriteFile(file, []byte(rows.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(t.Context(), file, OpenOptions{Group: "shop"})
+	d, err := data.Open(t.Context(), file, data.OpenOptions{Group: "shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +264,7 @@ func TestGroupByManifest(t *testing.T) {
 		"shop":   func(name string) string { return name[strings.LastIndex(name, "/"):] },
 		"folder": func(name string) string { return filepath.Dir(name) },
 	} {
-		got, err := d.SelectContext(t.Context(), Selection{Split: "images:0.25", Group: rule})
+		got, err := Select(t.Context(), d, Selection{Split: "images:0.25", Group: rule})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,28 +279,28 @@ func TestGroupByManifest(t *testing.T) {
 			}
 			continue
 		}
-		side := map[string]Split{}
+		side := map[string]data.Split{}
 		for _, i := range got.Query.Index {
-			side[of(d.Names[i])] |= Test
+			side[of(d.Names[i])] |= data.Test
 		}
 		for _, i := range got.Train.Index {
-			side[of(d.Names[i])] |= Train
+			side[of(d.Names[i])] |= data.Train
 		}
 		for g, s := range side {
-			if s == Train|Test {
+			if s == data.Train|data.Test {
 				t.Errorf("%s: %s is on both sides", rule, g)
 			}
 		}
 	}
-	if d, err = Open(t.Context(), file, OpenOptions{}); err != nil {
+	if d, err = data.Open(t.Context(), file, data.OpenOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.SelectContext(t.Context(), Selection{Split: "images:0.25", Group: "shop"}); err == nil {
+	if _, err := Select(t.Context(), d, Selection{Split: "images:0.25", Group: "shop"}); err == nil {
 		t.Error("a column that was not kept divides")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.SelectContext(ctx, Selection{Split: "images:0.25", Group: GroupFound}); !errors.Is(err,
+	if _, err := Select(ctx, d, Selection{Split: "images:0.25", Group: GroupFound}); !errors.Is(err,
 		context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}

@@ -1,4 +1,4 @@
-package data
+package sample
 
 import (
 	"reflect"
@@ -147,7 +147,7 @@ func TestErrors(t *testing.T) {
 		"negative":   func() error { _, err := NewBalanced(labelsOf(2, 2), BalancedConfig{PerClass: -1}); return err },
 		"wrong state": func() error {
 			b, _ := NewBalanced(labelsOf(2), BalancedConfig{})
-			return b.Restore(SamplerState{-1})
+			return b.Restore(State{-1})
 		},
 	} {
 		if f() == nil {

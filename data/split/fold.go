@@ -1,4 +1,4 @@
-package data
+package split
 
 import (
 	"context"
@@ -66,8 +66,8 @@ func (s *Parts) applyFold(ctx context.Context, rule string, seed uint64, kept *g
 	return func() string {
 		return fmt.Sprintf("fold %d of %d of the training part, dealt by %s, replaces the test (%s of %s), "+
 			"which is not used; the rest trains (%s of %s)", k, n, unit, formatImages(s.Query.Len()),
-			formatClasses(len(s.Query.fineClassSet())), formatImages(s.Train.Len()),
-			formatClasses(len(s.Train.fineClassSet())))
+			formatClasses(len(fineClassSet(s.Query))), formatImages(s.Train.Len()),
+			formatClasses(len(fineClassSet(s.Train))))
 	}, nil
 }
 
@@ -182,7 +182,7 @@ func (s *Parts) checkFolds(of []int, n int, unit string) error {
 				pairs++
 			}
 		}
-		have := formatClasses(len(s.Train.fineClassSet()))
+		have := formatClasses(len(fineClassSet(s.Train)))
 		switch {
 		case len(classes) < 2:
 			return fmt.Errorf("fold %d has %s, but needs two or more, because with one class every neighbour is "+

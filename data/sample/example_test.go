@@ -1,14 +1,14 @@
-package data_test
+package sample_test
 
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/sample"
 )
 
 func ExampleBalanced() {
 	labels := []int64{7, 7, 7, 8, 8, 8, 8, 9, 9, 9}
-	s, err := data.NewBalanced(labels, data.BalancedConfig{Classes: 2, PerClass: 2, Seed: 1})
+	s, err := sample.NewBalanced(labels, sample.BalancedConfig{Classes: 2, PerClass: 2, Seed: 1})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -33,7 +33,7 @@ func ExampleBalanced() {
 func ExampleHierarchical() {
 	coarse := []int64{1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2}
 	fine := []int64{10, 10, 11, 11, 12, 12, 20, 20, 20, 21, 21, 21}
-	s, err := data.NewHierarchical(coarse, fine, data.HierarchyConfig{Coarse: 2, Fine: 2, PerClass: 2, Seed: 1})
+	s, err := sample.NewHierarchical(coarse, fine, sample.HierarchyConfig{Coarse: 2, Fine: 2, PerClass: 2, Seed: 1})
 	if err != nil {
 		fmt.Println(err)
 		return

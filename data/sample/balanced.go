@@ -1,4 +1,4 @@
-package data
+package sample
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ type BalancedConfig struct {
 }
 
 // SamplerState is the state of a sampler at the start of an epoch: the epoch's number.
-type SamplerState struct {
+type State struct {
 	Epoch int `json:"epoch"`
 }
 
@@ -47,10 +47,10 @@ type epochCounter struct {
 func (e *epochCounter) Batches() int { return e.batches }
 
 // State returns the number of the next epoch.
-func (e *epochCounter) State() SamplerState { return SamplerState{e.epoch} }
+func (e *epochCounter) State() State { return State{e.epoch} }
 
 // Restore continues from s.
-func (e *epochCounter) Restore(s SamplerState) error {
+func (e *epochCounter) Restore(s State) error {
 	if s.Epoch < 0 {
 		return fmt.Errorf("sampling: state of epoch %d", s.Epoch)
 	}

@@ -1,4 +1,4 @@
-package data
+package split
 
 import (
 	"context"
@@ -10,12 +10,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
 // defaultSplit resolves a split that leaves the choice to the set, and returns the reason for the choice;
 // "" if the selection names the split.
-func (d *Dataset) defaultSplit(fine *Column, s Selection) (split, reason string) {
+func defaultSplit(d *data.Dataset, fine *data.Column, s Selection) (split, reason string) {
 	ranged := s.TrainClasses != "" || s.TestClasses != ""
 	switch {
 	case s.Split != "" && s.Split != "benchmark":
@@ -59,7 +60,7 @@ const minDisjointClasses = 4
 const minHeldOutSize = 4
 
 // medianClassSize returns the median size of the classes with more than one image.
-func medianClassSize(c *Column) int {
+func medianClassSize(c *data.Column) int {
 	sizes := slices.DeleteFunc(c.Counts(), func(n int) bool { return n < 2 })
 	if len(sizes) == 0 {
 		return 1
@@ -90,8 +91,8 @@ func fraction(text string) (float64, error) {
 
 // roles returns the roles of every sample. It narrows trainIn and testIn if the split separates
 // classes.
-func (d *Dataset) roles(ctx context.Context, split string, s Selection, k *grouper, trainIn, testIn []bool) (
-	[]Split, error) {
+func roles(ctx context.Context, d *data.Dataset, split string, s Selection, k *grouper, trainIn, testIn []bool) (
+	[]data.Split, error) {
 	fine := k.fine
 	kind, arg, _ := strings.Cut(split, ":")
 	switch kind {
@@ -116,7 +117,7 @@ func (d *Dataset) roles(ctx context.Context, split string, s Selection, k *group
 		}
 		for i, id := range fine.IDs {
 			if testIn[id] && !trainIn[id] {
-				roles[i] = Test
+				roles[i] = data.Test
 			}
 		}
 		return roles, nil
@@ -168,17 +169,17 @@ func separateClasses(s Selection, trainIn, testIn []bool) {
 	}
 }
 
-func allRoles(n int) []Split {
-	r := make([]Split, n)
+func allRoles(n int) []data.Split {
+	r := make([]data.Split, n)
 	for i := range r {
-		r[i] = Train | Test
+		r[i] = data.Train | data.Test
 	}
 	return r
 }
 
 // holdOutImages marks round(f * n) images of each class of n as test, at least one if n > 1, or as near
 // to that as its groups allow.
-func (k *grouper) holdOutImages(ctx context.Context, f float64, seed uint64) ([]Split, error) {
+func (k *grouper) holdOutImages(ctx context.Context, f float64, seed uint64) ([]data.Split, error) {
 	all := make([]int, k.d.Len())
 	class := make([]int, len(all))
 	byClass := make([][]int, len(k.fine.Classes))
@@ -206,11 +207,11 @@ func (k *grouper) holdOutImages(ctx context.Context, f float64, seed uint64) ([]
 	if whole == classes && classes > 0 {
 		return nil, fmt.Errorf("data set %s: %w", k.d.Name, k.inseparableError(classes))
 	}
-	roles := make([]Split, len(all))
+	roles := make([]data.Split, len(all))
 	for i, held := range h.held {
-		roles[i] = Train
+		roles[i] = data.Train
 		if held {
-			roles[i] = Test
+			roles[i] = data.Test
 		}
 	}
 	return roles, nil

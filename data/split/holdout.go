@@ -1,4 +1,4 @@
-package data
+package split
 
 // holdout draws the samples to hold out of every class. It never divides a group.
 type holdout struct {

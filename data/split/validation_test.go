@@ -1,13 +1,15 @@
-package data
+package split
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data"
 )
 
 // sizes is a set without a split whose classes have the given numbers of images.
-func sizes(sizes ...int) *Dataset {
+func sizes(sizes ...int) *data.Dataset {
 	d := toy(len(sizes), slices.Max(sizes))
 	var keep []int
 	for i, id := range d.Columns[0].IDs {
@@ -15,13 +17,13 @@ func sizes(sizes ...int) *Dataset {
 			keep = append(keep, i)
 		}
 	}
-	out := &Dataset{Name: d.Name, Layout: d.Layout, Fine: "class", Train: "class", Source: d.Source}
+	out := &data.Dataset{Name: d.Name, Layout: d.Layout, Fine: "class", Train: "class", Source: d.Source}
 	var names []string
 	for _, i := range keep {
 		out.Names = append(out.Names, d.Names[i])
 		names = append(names, d.Columns[0].Classes[d.Columns[0].IDs[i]])
 	}
-	out.Columns = []Column{NewColumn("class", names)}
+	out.Columns = []data.Column{data.NewColumn("class", names)}
 	return out
 }
 
@@ -29,7 +31,7 @@ func TestValidation(t *testing.T) {
 	ten := []int{6, 6, 6, 6, 6, 6, 6, 6, 6, 1}
 	for _, c := range []struct {
 		name, rule string
-		d          *Dataset
+		d          *data.Dataset
 		split      string
 		classes, n int // of the validation part
 		why        string
@@ -52,7 +54,7 @@ func TestValidation(t *testing.T) {
 	} {
 		// All classes are on both sides, so that all samples train.
 		s := Selection{Split: "classes", TrainClasses: "all", TestClasses: "all", Validation: c.rule, Seed: 3}
-		got, err := c.d.SelectContext(t.Context(), s)
+		got, err := Select(t.Context(), c.d, s)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -61,7 +63,7 @@ func TestValidation(t *testing.T) {
 			t.Errorf("%s: %q, %q; want %q, %q", c.name, got.ValidationSplit, got.ValidationWhy, c.split, c.why)
 		}
 		s.Validation = got.ValidationSplit // stands for itself
-		again, err := c.d.SelectContext(t.Context(), s)
+		again, err := Select(t.Context(), c.d, s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,10 +77,10 @@ func TestValidation(t *testing.T) {
 		if !slices.Equal(again.Validation.Index, v.Index) || !slices.Equal(again.Train.Index, got.Train.Index) {
 			t.Errorf("%s: %s gives other parts", c.name, s.Validation)
 		}
-		if v.Len() != c.n || len(v.fineClassSet()) != c.classes || v.Len()+got.Train.Len() != c.d.Len() {
-			t.Errorf("%s: %d images of %d classes", c.name, v.Len(), len(v.fineClassSet()))
+		if v.Len() != c.n || len(fineClassSet(v)) != c.classes || v.Len()+got.Train.Len() != c.d.Len() {
+			t.Errorf("%s: %d images of %d classes", c.name, v.Len(), len(fineClassSet(v)))
 		}
-		trains := got.Train.fineClassSet()
+		trains := fineClassSet(got.Train)
 		for pos, i := range v.Index {
 			if slices.Contains(got.Train.Index, i) || v.Fine[pos] != c.d.Columns[0].IDs[i] {
 				t.Errorf("%s: sample %d", c.name, i)
@@ -105,7 +107,7 @@ func TestValidation(t *testing.T) {
 func TestValidationSeedsAndErrors(t *testing.T) {
 	d := sizes(8, 8, 8, 8, 8, 8, 8, 8, 8, 8)
 	of := func(rule string, seed uint64) []int {
-		s, err := d.SelectContext(t.Context(), Selection{Split: "classes", Validation: rule, Seed: seed})
+		s, err := Select(t.Context(), d, Selection{Split: "classes", Validation: rule, Seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +119,7 @@ func TestValidationSeedsAndErrors(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"all", "classes", "classes:0", "classes:1", "images:x", "images:NaN", "fold:1/2"} {
-		if _, err := d.SelectContext(t.Context(), Selection{Validation: bad}); err == nil ||
+		if _, err := Select(t.Context(), d, Selection{Validation: bad}); err == nil ||
 			!strings.Contains(err.Error(), "must be none, classes:F, images:F or as-test:F") {
 			t.Errorf("%s: %v", bad, err)
 		}
@@ -130,7 +132,7 @@ func TestValidationAsTest(t *testing.T) {
 	many := sizes(10, 10, 10, 10, 10, 10)
 	for _, c := range []struct {
 		name  string
-		d     *Dataset
+		d     *data.Dataset
 		split string
 		want  string
 		self  bool // searched in itself
@@ -142,7 +144,7 @@ func TestValidationAsTest(t *testing.T) {
 		{"none", sizes(4, 4, 4, 4), "images:0.38", "none", false},
 	} {
 		s := Selection{Split: c.split, Validation: "as-test:0.2", Seed: 3}
-		got, err := c.d.SelectContext(t.Context(), s)
+		got, err := Select(t.Context(), c.d, s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,15 +157,15 @@ func TestValidationAsTest(t *testing.T) {
 			continue
 		}
 		s.Validation = got.ValidationSplit // stands for itself
-		again, err := c.d.SelectContext(t.Context(), s)
+		again, err := Select(t.Context(), c.d, s)
 		if err != nil || !slices.Equal(again.Validation.Index, got.Validation.Index) ||
 			(again.ValidationGallery == again.Validation) != c.self {
 			t.Errorf("%s: %s gives other parts, %v", c.name, s.Validation, err)
 		}
 	}
 	d := sizes(6, 6)
-	d.Splits = slices.Repeat([]Split{Train, Train, Train, Train, Query, Gallery}, 2)
-	got, err := d.SelectContext(t.Context(), Selection{Validation: "as-test:0.5"})
+	d.Splits = slices.Repeat([]data.Split{data.Train, data.Train, data.Train, data.Train, data.Query, data.Gallery}, 2)
+	got, err := Select(t.Context(), d, Selection{Validation: "as-test:0.5"})
 	if err != nil || got.ValidationSplit != "images:0.5" || got.ValidationGallery != got.Train {
 		t.Errorf("a gallery of its own: %+v, %v", got, err)
 	}
@@ -179,7 +181,8 @@ func TestWhyWithoutValidation(t *testing.T) {
 		{"classes:0.2", "1/4", "fold 1 of 4 of the training part, dealt by classes, replaces the test (120 " +
 			"images of 5 classes), which is not used; the rest trains (288 images of 12 classes)"},
 	} {
-		s, err := toy(20, 30).SelectContext(t.Context(), Selection{Split: "images:0.2", Validation: c.validation, Fold: c.fold, Seed: 1})
+		s, err := Select(t.Context(), toy(20, 30), Selection{Split: "images:0.2", Validation: c.validation,
+			Fold: c.fold, Seed: 1})
 		if err != nil || !strings.HasPrefix(s.Why, c.want) {
 			t.Errorf("%s %s: %v\n%s", c.validation, c.fold, err, s.Why)
 		}

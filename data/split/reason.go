@@ -1,16 +1,17 @@
-package data
+package split
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
 // explainSplit explains how the samples were divided. reason is the reason of defaultSplit.
 func (s *Parts) explainSplit(reason string) string {
-	train, test, shared := s.Train.fineClassSet(), s.Query.fineClassSet(), s.sharedClasses()
+	train, test, shared := fineClassSet(s.Train), fineClassSet(s.Query), s.sharedClasses()
 	kind, arg, _ := strings.Cut(s.Split, ":")
 	var text string
 	switch {
@@ -49,8 +50,8 @@ func (s *Parts) explainSplit(reason string) string {
 
 // sharedClasses returns the number of classes that both train and test.
 func (s *Parts) sharedClasses() int {
-	n, test := 0, s.Query.fineClassSet()
-	for id := range s.Train.fineClassSet() {
+	n, test := 0, fineClassSet(s.Query)
+	for id := range fineClassSet(s.Train) {
 		if test[id] {
 			n++
 		}
@@ -83,7 +84,7 @@ func (s *Parts) isQuery() func(sample int) bool {
 }
 
 // fineClassSet returns the fine classes that p has samples of.
-func (p *Part) fineClassSet() map[int64]bool {
+func fineClassSet(p *data.Part) map[int64]bool {
 	in := make(map[int64]bool)
 	for _, id := range p.Fine {
 		in[id] = true

@@ -1,14 +1,15 @@
-package data
+package split
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/kindred-ml/kindred/data/imaging"
 	"path"
 	"strings"
 	"time"
 
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
@@ -41,8 +42,8 @@ type GroupCounts struct {
 // grouper finds which samples belong together when a division first needs it.
 type grouper struct {
 	rule     string
-	d        *Dataset
-	fine     *Column
+	d        *data.Dataset
+	fine     *data.Column
 	groupOf  []int  // the group of each sample, named by one of its samples; nil before it is needed
 	why      string // why pictures were not compared
 	counts   GroupCounts
@@ -50,30 +51,30 @@ type grouper struct {
 }
 
 // checkGroup returns an error for an unknown rule.
-func (d *Dataset) checkGroup(rule string) error {
+func checkGroup(d *data.Dataset, rule string) error {
 	switch rule {
 	case "", GroupNone, GroupFound, GroupFolder:
 		return nil
 	}
-	if d.usesEXIF(rule) {
+	if usesEXIF(d, rule) {
 		return nil
 	}
-	_, err := d.groupColumn(rule)
+	_, err := groupColumn(d, rule)
 	return err
 }
 
 // usesEXIF reports whether a rule uses the EXIF data of photographs.
-func (d *Dataset) usesEXIF(rule string) bool {
+func usesEXIF(d *data.Dataset, rule string) bool {
 	switch rule {
 	case GroupTaken, GroupCamera, GroupPlace:
-		_, err := d.groupColumn(rule)
+		_, err := groupColumn(d, rule)
 		return err != nil && d.HasLocalFiles()
 	}
 	return false
 }
 
 // groupColumn returns the column by which to group.
-func (d *Dataset) groupColumn(name string) (*Column, error) {
+func groupColumn(d *data.Dataset, name string) (*data.Column, error) {
 	if d.Group != nil && d.Group.Name == name {
 		return d.Group, nil
 	}
@@ -98,11 +99,11 @@ func (k *grouper) groups(ctx context.Context, among []int) ([]int, error) {
 	values := make([]string, len(among)) // "" if unknown
 	switch k.rule {
 	case GroupFound:
-		p := &Part{Data: k.d, Index: among}
+		p := &data.Part{Data: k.d, Index: among}
 		for _, i := range among {
 			p.Fine = append(p.Fine, k.fine.IDs[i])
 		}
-		found, why, err := p.FindGroups(ctx)
+		found, why, err := FindGroups(ctx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -139,8 +140,8 @@ func (k *grouper) groups(ctx context.Context, among []int) ([]int, error) {
 func (k *grouper) read(ctx context.Context, among []int, values []string) error {
 	var of func(pos int) string
 	source := "the column is empty"
-	if k.d.usesEXIF(k.rule) {
-		p := &Part{Data: k.d, Index: among}
+	if usesEXIF(k.d, k.rule) {
+		p := &data.Part{Data: k.d, Index: among}
 		photos, err := p.EXIF(ctx)
 		if err != nil {
 			return err
@@ -148,7 +149,7 @@ func (k *grouper) read(ctx context.Context, among []int, values []string) error 
 		of = func(pos int) string { return groupValue(k.rule, &photos[pos]) }
 		source = "no file has it"
 	} else {
-		c, err := k.d.groupColumn(k.rule)
+		c, err := groupColumn(k.d, k.rule)
 		if err != nil {
 			return err
 		}
@@ -192,7 +193,7 @@ func (k *grouper) count(among []int) {
 }
 
 // partGroups returns the group of each position of a part, named by one of the positions.
-func (k *grouper) partGroups(ctx context.Context, p *Part) ([]int, error) {
+func (k *grouper) partGroups(ctx context.Context, p *data.Part) ([]int, error) {
 	of, err := k.groups(ctx, p.Index)
 	if of == nil || err != nil {
 		return nil, err

@@ -1,9 +1,8 @@
-package data
+package split
 
 import (
 	"cmp"
 	"context"
-	"github.com/kindred-ml/kindred/internal/base/classname"
 	"math/rand/v2"
 	"path"
 	"slices"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/base/classname"
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
@@ -46,7 +47,7 @@ const (
 // Only names are compared if there are more than 20,000 pictures, if the set has features instead
 // of pictures, or if its files are on a server. why then gives the reason; it is "" if pictures
 // were compared. A picture that cannot be read resembles no other picture.
-func (p *Part) FindGroups(ctx context.Context) (of []int, why string, err error) {
+func FindGroups(ctx context.Context, p *data.Part) (of []int, why string, err error) {
 	f := groupFinder{p: p, groupOf: make([]int, p.Len())}
 	for k := range f.groupOf {
 		f.groupOf[k] = k
@@ -71,7 +72,7 @@ func (p *Part) FindGroups(ctx context.Context) (of []int, why string, err error)
 
 // groupFinder is a search for groups.
 type groupFinder struct {
-	p          *Part
+	p          *data.Part
 	groupOf    []int   // for each position, a position nearer to the first of its group
 	classes    [][]int // positions in the natural order of their names
 	thumbnails []thumbnail
@@ -128,7 +129,7 @@ func (f *groupFinder) joinNames() {
 // comparePictures compares the pictures.
 func (f *groupFinder) comparePictures(ctx context.Context) error {
 	var err error
-	if f.thumbnails, err = f.p.Data.readThumbnails(ctx, f.p.Index); err != nil {
+	if f.thumbnails, err = readThumbnails(ctx, f.p.Data, f.p.Index); err != nil {
 		return err
 	}
 	if err := f.calibrate(ctx); err != nil {
