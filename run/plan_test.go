@@ -16,12 +16,14 @@ func TestChooseLoss(t *testing.T) {
 		views     int
 		isDefault bool
 	}{
-		"scratch":           {nil, lossFacts{}, "triplet", 1, false},
-		"grey images":       {nil, lossFacts{spread: true}, "supcon", 2, false},
-		"pretrained":        {[]string{"network.pretrained=a"}, tuned, classificationLoss, 1, true},
-		"resumed":           {[]string{"network.pretrained=a"}, lossFacts{}, pairLoss, 1, false},
-		"features":          {[]string{"network.pretrained=a"}, lossFacts{fineTunes: true, hasFeatures: true}, pairLoss, 1, false},
-		"program's own":     {[]string{"network.pretrained=a"}, lossFacts{fineTunes: true, isCustom: true}, pairLoss, 1, false},
+		"scratch":     {nil, lossFacts{}, "triplet", 1, false},
+		"grey images": {nil, lossFacts{spread: true}, "supcon", 2, false},
+		"pretrained":  {[]string{"network.pretrained=a"}, tuned, classificationLoss, 1, true},
+		"resumed":     {[]string{"network.pretrained=a"}, lossFacts{}, pairLoss, 1, false},
+		"features": {[]string{"network.pretrained=a"}, lossFacts{fineTunes: true, hasFeatures: true},
+			pairLoss, 1, false},
+		"program's own": {[]string{"network.pretrained=a"}, lossFacts{fineTunes: true, isCustom: true},
+			pairLoss, 1, false},
 		"frozen body":       {[]string{"network.pretrained=a", "network.freeze=[body]"}, tuned, pairLoss, 1, false},
 		"mining":            {[]string{"network.pretrained=a", "mine.positives=easy"}, tuned, pairLoss, 1, false},
 		"nested":            {[]string{"network.pretrained=a", "loss.nested=[8]"}, tuned, pairLoss, 1, false},
