@@ -1,8 +1,6 @@
 package graphrun
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -146,25 +144,22 @@ func comparison(op string) func(a, b float64) bool {
 }
 
 // intFunction is the function of an operator of two integers, nil for others.
-func (c *call) intFunction(op string) func(a, b int64) (int64, error) {
-	ok := func(f func(a, b int64) int64) func(a, b int64) (int64, error) {
-		return func(a, b int64) (int64, error) { return f(a, b), nil }
-	}
-	divided := func(f func(a, b int64) int64) func(a, b int64) (int64, error) {
-		return func(a, b int64) (int64, error) {
+func (c *call) intFunction(op string) func(a, b int64) int64 {
+	divided := func(f func(a, b int64) int64) func(a, b int64) int64 {
+		return func(a, b int64) int64 {
 			if b == 0 || b == -1 && a == math.MinInt64 {
-				return 0, fmt.Errorf("integer division of %d by %d is not defined", a, b)
+				fail("integer division of %d by %d is not defined", a, b)
 			}
-			return f(a, b), nil
+			return f(a, b)
 		}
 	}
 	switch op {
 	case "Add", "Sum":
-		return ok(func(a, b int64) int64 { return a + b })
+		return func(a, b int64) int64 { return a + b }
 	case "Sub":
-		return ok(func(a, b int64) int64 { return a - b })
+		return func(a, b int64) int64 { return a - b }
 	case "Mul":
-		return ok(func(a, b int64) int64 { return a * b })
+		return func(a, b int64) int64 { return a * b }
 	case "Div":
 		return divided(func(a, b int64) int64 { return a / b })
 	case "Mod":
@@ -173,34 +168,32 @@ func (c *call) intFunction(op string) func(a, b int64) (int64, error) {
 		}
 		return divided(func(a, b int64) int64 { return ((a % b) + b) % b })
 	case "Min":
-		return ok(func(a, b int64) int64 { return min(a, b) })
+		return func(a, b int64) int64 { return min(a, b) }
 	case "Max":
-		return ok(func(a, b int64) int64 { return max(a, b) })
+		return func(a, b int64) int64 { return max(a, b) }
 	case "PRelu":
-		return ok(func(a, b int64) int64 { return max(a, 0) + b*min(a, 0) })
+		return func(a, b int64) int64 { return max(a, 0) + b*min(a, 0) }
 	case "Pow":
-		return ok(func(a, b int64) int64 { return toInt(math.Pow(float64(a), float64(b))) })
+		return func(a, b int64) int64 { return toInt(math.Pow(float64(a), float64(b))) }
 	case "And", "BitwiseAnd":
-		return ok(func(a, b int64) int64 { return a & b })
+		return func(a, b int64) int64 { return a & b }
 	case "Or", "BitwiseOr":
-		return ok(func(a, b int64) int64 { return a | b })
+		return func(a, b int64) int64 { return a | b }
 	case "Xor", "BitwiseXor":
-		return ok(func(a, b int64) int64 { return a ^ b })
+		return func(a, b int64) int64 { return a ^ b }
 	case "BitShift":
 		if c.text("direction", "") == "RIGHT" {
-			return ok(func(a, b int64) int64 { return int64(uint64(a) >> uint64(b)) })
+			return func(a, b int64) int64 { return int64(uint64(a) >> uint64(b)) }
 		}
-		return ok(func(a, b int64) int64 { return int64(uint64(a) << uint64(b)) })
+		return func(a, b int64) int64 { return int64(uint64(a) << uint64(b)) }
 	}
 	return nil
 }
 
-func twoInputs(c *call) ([]*Tensor, error) {
-	if err := c.requireAllInputs(); err != nil {
-		return nil, err
-	}
+func twoInputs(c *call) []*Tensor {
+	c.requireAllInputs()
 	if len(c.in) == 1 {
-		return single(c.in[0], nil)
+		return single(c.in[0])
 	}
 	x, y := c.in[0], c.in[1]
 	switch axis := c.int("axis", 0); {
@@ -225,7 +218,7 @@ func twoInputs(c *call) ([]*Tensor, error) {
 }
 
 // pair applies an operator of two inputs.
-func (c *call) pair(op string, x, y *Tensor) (*Tensor, error) {
+func (c *call) pair(op string, x, y *Tensor) *Tensor {
 	if f := comparison(op); f != nil {
 		return c.compare(f, x, y)
 	}
@@ -237,22 +230,13 @@ func (c *call) pair(op string, x, y *Tensor) (*Tensor, error) {
 	}
 	f := c.pairFunction(op)
 	if f == nil {
-		return nil, fmt.Errorf("%s is not supported for these types", op)
+		fail("%s is not supported for these types", op)
 	}
-	x, err := c.asFloats(x)
-	if err != nil {
-		return nil, err
-	}
-	if y, err = c.asFloats(y); err != nil {
-		return nil, err
-	}
-	in, shape, lies, own, last, err := c.alignOperands([]*Tensor{x, y})
-	if err != nil {
-		return nil, err
-	}
-	out, err := c.newFloats(shape)
-	if err != nil || out.len() == 0 {
-		return out, err
+	x, y = c.asFloats(x), c.asFloats(y)
+	in, shape, lies, own, last := c.alignOperands([]*Tensor{x, y})
+	out := c.newFloats(shape)
+	if out.len() == 0 {
+		return out
 	}
 	out.last = last
 	a, b := in[0].Floats, in[1].Floats
@@ -263,7 +247,7 @@ func (c *call) pair(op string, x, y *Tensor) (*Tensor, error) {
 			lo, hi = lo*block, min(hi*block, n)
 			f(out.Floats[lo:hi], a[lo:hi], b[lo:hi], 1, 1)
 		})
-		return out, nil
+		return out
 	}
 	r := newRows(lies, spreadStrides(own[0], lies), spreadStrides(own[1], lies))
 	w, sa, sb := r.width(), r.stride(0), r.stride(1)
@@ -272,64 +256,38 @@ func (c *call) pair(op string, x, y *Tensor) (*Tensor, error) {
 			f(out.Floats[row*w:(row+1)*w], a[at[0]:], b[at[1]:], sa, sb)
 		})
 	})
-	return out, nil
+	return out
 }
 
 // asFloats returns a tensor of integers as floating-point numbers.
-func (c *call) asFloats(x *Tensor) (*Tensor, error) {
+func (c *call) asFloats(x *Tensor) *Tensor {
 	if x.isFloat() {
-		return x, nil
+		return x
 	}
-	y, err := c.newFloats(x.Shape)
-	if err != nil {
-		return nil, err
-	}
+	y := c.newFloats(x.Shape)
 	for i, v := range x.Ints {
 		y.Floats[i] = float32(v)
 	}
-	return y, nil
+	return y
 }
 
-func (c *call) pairInts(op string, x, y *Tensor) (*Tensor, error) {
+func (c *call) pairInts(op string, x, y *Tensor) *Tensor {
 	f := c.intFunction(op)
 	if f == nil {
-		return nil, fmt.Errorf("%s is not supported for integers", op)
+		fail("%s is not supported for integers", op)
 	}
-	shape, err := Broadcast(x.Shape, y.Shape)
-	if err != nil {
-		return nil, err
-	}
-	out, err := c.newInts(shape, x.typ)
-	if err != nil {
-		return nil, err
-	}
-	var failed error
+	shape := must(Broadcast(x.Shape, y.Shape))
+	out := c.newInts(shape, x.typ)
 	c.broadcastEach(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
-		v, err := f(x.Ints[at[0]], y.Ints[at[1]])
-		if err != nil && failed == nil {
-			failed = err
-		}
-		out.Ints[i] = wrapInt(v, out.typ)
+		out.Ints[i] = wrapInt(f(x.Ints[at[0]], y.Ints[at[1]]), out.typ)
 	})
-	return out, failed
+	return out
 }
 
-func (c *call) powMixed(x, y *Tensor) (*Tensor, error) {
-	x, err := c.contiguous(x)
-	if err != nil {
-		return nil, err
-	}
-	if y, err = c.contiguous(y); err != nil {
-		return nil, err
-	}
-	shape, err := Broadcast(x.Shape, y.Shape)
-	if err != nil {
-		return nil, err
-	}
-	out, err := c.newLike(x, shape)
-	if err != nil {
-		return nil, err
-	}
+func (c *call) powMixed(x, y *Tensor) *Tensor {
+	x, y = c.contiguous(x), c.contiguous(y)
+	shape := must(Broadcast(x.Shape, y.Shape))
+	out := c.newLike(x, shape)
 	c.broadcastEach(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
 		v := math.Pow(x.value(at[0]), y.value(at[1]))
 		if x.isFloat() {
@@ -338,32 +296,20 @@ func (c *call) powMixed(x, y *Tensor) (*Tensor, error) {
 			out.Ints[i] = wrapInt(toInt(v), out.typ)
 		}
 	})
-	return out, nil
+	return out
 }
 
-func (c *call) compare(f func(a, b float64) bool, x, y *Tensor) (*Tensor, error) {
-	x, err := c.contiguous(x)
-	if err != nil {
-		return nil, err
-	}
-	if y, err = c.contiguous(y); err != nil {
-		return nil, err
-	}
-	shape, err := Broadcast(x.Shape, y.Shape)
-	if err != nil {
-		return nil, err
-	}
-	out, err := c.newInts(shape, onnx.Bool)
-	if err != nil {
-		return nil, err
-	}
+func (c *call) compare(f func(a, b float64) bool, x, y *Tensor) *Tensor {
+	x, y = c.contiguous(x), c.contiguous(y)
+	shape := must(Broadcast(x.Shape, y.Shape))
+	out := c.newInts(shape, onnx.Bool)
 	c.broadcastEach(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
 		out.Ints[i] = 0
 		if f(x.value(at[0]), y.value(at[1])) {
 			out.Ints[i] = 1
 		}
 	})
-	return out, nil
+	return out
 }
 
 // broadcastEach calls body for each value of a shape with the offsets of operands that are repeated to
@@ -390,56 +336,35 @@ func (c *call) broadcastEach(shape []int, operands [][]int, body func(i int, at 
 }
 
 // variadic applies an operator of two inputs to any number of them, one after the other.
-func variadic(c *call) ([]*Tensor, error) {
-	if err := c.requireAllInputs(); err != nil {
-		return nil, err
-	}
+func variadic(c *call) []*Tensor {
+	c.requireAllInputs()
 	out := c.in[0]
 	for _, next := range c.in[1:] {
-		var err error
-		if out, err = c.pair(c.n.Op, out, next); err != nil {
-			return nil, err
-		}
+		out = c.pair(c.n.Op, out, next)
 	}
 	if n := float32(len(c.in)); c.n.Op == "Mean" && n > 1 {
 		return single(c.mapValues(out, elementwise(func(v float32) float32 { return v / n })))
 	}
-	return single(out, nil)
+	return single(out)
 }
 
-func where(c *call) ([]*Tensor, error) {
-	if c.requireInputs(3) != nil {
-		return nil, errors.New("it needs three inputs")
-	}
+func where(c *call) []*Tensor {
+	c.requireInputs(3)
 	var in [3]*Tensor
 	var shapes [][]int
 	for i := range in {
-		var err error
-		if in[i], err = c.contiguous(c.in[i]); err != nil {
-			return nil, err
-		}
+		in[i] = c.contiguous(c.in[i])
 		shapes = append(shapes, in[i].Shape)
 	}
-	for i := 1; i < 3 && in[1].isFloat() != in[2].isFloat(); i++ {
-		var err error
-		if in[i], err = c.asFloats(in[i]); err != nil {
-			return nil, err
-		}
+	if in[1].isFloat() != in[2].isFloat() {
+		in[1], in[2] = c.asFloats(in[1]), c.asFloats(in[2])
 	}
-	if _, err := in[0].integers(); err != nil {
-		return nil, err
-	}
-	shape, err := Broadcast(shapes...)
-	if err != nil {
-		return nil, err
-	}
-	out, err := c.newLike(in[1], shape)
-	if err != nil {
-		return nil, err
-	}
+	truth := in[0].integers()
+	shape := must(Broadcast(shapes...))
+	out := c.newLike(in[1], shape)
 	c.broadcastEach(shape, shapes, func(i int, at []int) {
 		k := 2
-		if in[0].Ints[at[0]] != 0 {
+		if truth[at[0]] != 0 {
 			k = 1
 		}
 		if out.isFloat() {
@@ -448,5 +373,5 @@ func where(c *call) ([]*Tensor, error) {
 			out.Ints[i] = in[k].Ints[at[k]]
 		}
 	})
-	return single(out, nil)
+	return single(out)
 }

@@ -133,15 +133,13 @@ func (r *rows) walk(lo, hi int, body func(row int, at []int)) {
 // alignOperands brings operands of an elementwise operator into one order: channels last if one of
 // them is an image that lies so and all are floating-point. It returns the shape of the result,
 // the shapes in which the operands and the result lie, and whether that is channels last.
-func (c *call) alignOperands(in []*Tensor) (list []*Tensor, shape, lies []int, own [][]int, last bool, err error) {
+func (c *call) alignOperands(in []*Tensor) (list []*Tensor, shape, lies []int, own [][]int, last bool) {
 	var shapes [][]int
 	for _, t := range in {
 		shapes = append(shapes, t.Shape)
 		last = last || t.last
 	}
-	if shape, err = Broadcast(shapes...); err != nil {
-		return nil, nil, nil, nil, false, err
-	}
+	shape = must(Broadcast(shapes...))
 	for _, t := range in {
 		last = last && len(shape) == 4 && t.isFloat()
 	}
@@ -149,17 +147,14 @@ func (c *call) alignOperands(in []*Tensor) (list []*Tensor, shape, lies []int, o
 		s := t.Shape
 		switch {
 		case !last:
-			t, err = c.contiguous(t)
+			t = c.contiguous(t)
 		case !t.last && t.len() > 1:
 			s = make([]int, 4)
 			for i := range s {
 				s[i] = 1
 			}
 			copy(s[4-len(t.Shape):], t.Shape)
-			t, err = c.channelsLast(t.view(s))
-		}
-		if err != nil {
-			return nil, nil, nil, nil, false, err
+			t = c.channelsLast(t.view(s))
 		}
 		list = append(list, t)
 		if last && t.len() > 1 {
@@ -172,5 +167,5 @@ func (c *call) alignOperands(in []*Tensor) (list []*Tensor, shape, lies []int, o
 	if last {
 		lies = []int{shape[0], shape[2], shape[3], shape[1]}
 	}
-	return list, shape, lies, own, last, nil
+	return list, shape, lies, own, last
 }

@@ -1,14 +1,13 @@
 package graphrun
 
 import (
-	"errors"
-	"fmt"
 	"math"
+	"slices"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 )
 
-func constant(c *call) ([]*Tensor, error) {
+func constant(c *call) []*Tensor {
 	for _, name := range []string{"value", "value_float", "value_floats", "value_int", "value_ints"} {
 		x := c.n.Attr(name)
 		if x == nil {
@@ -16,57 +15,46 @@ func constant(c *call) ([]*Tensor, error) {
 		}
 		switch x.Type {
 		case onnx.AttrTensor:
-			return single(constantOf(x.Tensor))
+			return single(must(constantOf(x.Tensor)))
 		case onnx.AttrFloat:
-			return single(floatsOf([]int{}, []float32{x.Float}), nil)
+			return single(floatsOf([]int{}, []float32{x.Float}))
 		case onnx.AttrInt:
-			return single(intsOf([]int{}, []int64{x.Int}), nil)
+			return single(intsOf([]int{}, []int64{x.Int}))
 		case onnx.AttrFloats:
-			return single(floatsOf([]int{len(x.Floats)}, append([]float32{}, x.Floats...)), nil)
+			return single(floatsOf([]int{len(x.Floats)}, slices.Clone(x.Floats)))
 		case onnx.AttrInts:
-			return single(intsOf([]int{len(x.Ints)}, append([]int64{}, x.Ints...)), nil)
+			return single(intsOf([]int{len(x.Ints)}, slices.Clone(x.Ints)))
 		}
 	}
-	return nil, errors.New("it holds no numbers")
+	fail("it holds no numbers")
+	return nil
 }
 
-func constantOfShape(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
+func constantOfShape(c *call) []*Tensor {
+	c.requireInputs(1)
 	if c.in[0].isFloat() {
-		return nil, errors.New("its shape holds no integers")
+		fail("its shape holds no integers")
 	}
-	shape, err := c.in[0].sides()
-	if err != nil {
-		return nil, err
-	}
+	shape := c.in[0].sides()
 	value := floatsOf([]int{}, []float32{0})
 	if x := c.find("value", onnx.AttrTensor); x != nil {
-		if value, err = constantOf(x.Tensor); err != nil {
-			return nil, err
-		}
+		value = must(constantOf(x.Tensor))
 		if value.len() != 1 {
-			return nil, errors.New("its value is not a single number")
+			fail("its value is not a single number")
 		}
 	}
-	out, err := c.newLike(value, shape)
-	if err != nil {
-		return nil, err
-	}
+	out := c.newLike(value, shape)
 	for i := range out.Floats {
 		out.Floats[i] = value.Floats[0]
 	}
 	for i := range out.Ints {
 		out.Ints[i] = value.Ints[0]
 	}
-	return single(out, nil)
+	return single(out)
 }
 
-func shapeOf(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
+func shapeOf(c *call) []*Tensor {
+	c.requireInputs(1)
 	shape := c.in[0].Shape
 	bound := func(v int64) int64 {
 		if v < 0 {
@@ -79,27 +67,25 @@ func shapeOf(c *call) ([]*Tensor, error) {
 	for i := from; i < to; i++ {
 		out = append(out, int64(shape[i]))
 	}
-	return single(intsOf([]int{len(out)}, out), nil)
+	return single(intsOf([]int{len(out)}, out))
 }
 
-func sizeOf(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
-	return single(intsOf([]int{}, []int64{int64(size(c.in[0].Shape))}), nil)
+func sizeOf(c *call) []*Tensor {
+	c.requireInputs(1)
+	return single(intsOf([]int{}, []int64{int64(size(c.in[0].Shape))}))
 }
 
 // maxRange is how many numbers a Range may make.
 const maxRange = 1 << 20
 
-func rangeOp(c *call) ([]*Tensor, error) {
+func rangeOp(c *call) []*Tensor {
 	for i := range 3 {
 		if !c.hasInput(i) || c.in[i].len() != 1 {
-			return nil, errors.New("it needs a start, an end and a step")
+			fail("it needs a start, an end and a step")
 		}
 	}
 	if x := c.in[0]; c.in[1].isFloat() != x.isFloat() || c.in[2].isFloat() != x.isFloat() {
-		return nil, errors.New("integers and floating-point numbers cannot be mixed")
+		fail("integers and floating-point numbers cannot be mixed")
 	}
 	if !c.in[0].isFloat() {
 		return c.wholeRange(c.in[0].Ints[0], c.in[1].Ints[0], c.in[2].Ints[0])
@@ -110,19 +96,16 @@ func rangeOp(c *call) ([]*Tensor, error) {
 		n = 0
 	}
 	if !(n >= 0 && n <= maxRange) {
-		return nil, fmt.Errorf("its range from %g to %g in steps of %g is empty, endless or too long", from, to, step)
+		fail("its range from %g to %g in steps of %g is empty, endless or too long", from, to, step)
 	}
-	out, err := c.newFloats([]int{int(n)})
-	if err != nil {
-		return nil, err
-	}
+	out := c.newFloats([]int{int(n)})
 	for i := range out.Floats {
 		out.Floats[i] = float32(from + float64(i)*step)
 	}
-	return single(out, nil)
+	return single(out)
 }
 
-func (c *call) wholeRange(from, to, step int64) ([]*Tensor, error) {
+func (c *call) wholeRange(from, to, step int64) []*Tensor {
 	n := uint64(0) // differences of int64 fit into no less
 	switch {
 	case step > 0 && from < to:
@@ -131,36 +114,29 @@ func (c *call) wholeRange(from, to, step int64) ([]*Tensor, error) {
 		n = (uint64(from)-uint64(to)-1)/-uint64(step) + 1
 	}
 	if step == 0 || n > maxRange {
-		return nil, fmt.Errorf("its range from %d to %d in steps of %d is empty, endless or too long", from, to, step)
+		fail("its range from %d to %d in steps of %d is empty, endless or too long", from, to, step)
 	}
-	out, err := c.newInts([]int{int(n)}, c.in[0].typ)
-	if err != nil {
-		return nil, err
-	}
+	out := c.newInts([]int{int(n)}, c.in[0].typ)
 	for i := range out.Ints {
 		out.Ints[i] = wrapInt(from+int64(i)*step, out.typ)
 	}
-	return single(out, nil)
+	return single(out)
 }
 
 // typed makes a tensor of zeros of an attribute's type, otherwise of like's.
-func (c *call) typed(attr string, like *Tensor, shape []int) (*Tensor, error) {
+func (c *call) typed(attr string, like *Tensor, shape []int) *Tensor {
 	typ := onnx.DataType(min(max(c.int(attr, int64(like.typ)), 0), 99))
 	if typ.Size() == 0 {
-		return nil, fmt.Errorf("type %s is not supported", typ)
+		fail("type %s is not supported", typ)
 	}
 	if !typ.IsFloat() {
-		out, err := c.newInts(shape, typ)
-		if err == nil {
-			clear(out.Ints)
-		}
-		return out, err
+		out := c.newInts(shape, typ)
+		clear(out.Ints)
+		return out
 	}
-	out, err := c.newFloats(shape)
-	if err == nil {
-		clear(out.Floats)
-	}
-	return out, err
+	out := c.newFloats(shape)
+	clear(out.Floats)
+	return out
 }
 
 // setValue stores a number of either kind.
@@ -172,52 +148,36 @@ func (t *Tensor) setValue(i int, v float64) {
 	t.Ints[i] = wrapInt(toInt(v), t.typ)
 }
 
-func eyeLike(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
+func eyeLike(c *call) []*Tensor {
+	c.requireInputs(1)
 	shape := c.in[0].Shape
 	if len(shape) != 2 {
-		return nil, fmt.Errorf("shape %d is not a matrix", shape)
+		fail("shape %d is not a matrix", shape)
 	}
-	out, err := c.typed("dtype", c.in[0], shape)
-	if err != nil {
-		return nil, err
-	}
+	out := c.typed("dtype", c.in[0], shape)
 	k := min(max(c.int("k", 0), math.MinInt32), math.MaxInt32)
 	for i := range shape[0] {
 		if j := int64(i) + k; j >= 0 && j < int64(shape[1]) {
 			out.setValue(i*shape[1]+int(j), 1)
 		}
 	}
-	return single(out, nil)
+	return single(out)
 }
 
-func oneHot(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(3); err != nil {
-		return nil, err
-	}
-	index, err := c.contiguous(c.in[0])
-	if err != nil {
-		return nil, err
-	}
+func oneHot(c *call) []*Tensor {
+	c.requireInputs(3)
+	index := c.contiguous(c.in[0])
 	if c.in[1].len() != 1 || c.in[2].len() != 2 {
-		return nil, errors.New("its depth is not a number, or it does not have two values")
+		fail("its depth is not a number, or it does not have two values")
 	}
 	depth := c.in[1].value(0)
 	if !(depth >= 0 && depth <= math.MaxInt32) {
-		return nil, fmt.Errorf("its depth is %g: must be a whole number of at least 1 that fits the limit", depth)
+		fail("its depth is %g: must be a whole number of at least 1 that fits the limit", depth)
 	}
 	rank := len(index.Shape) + 1
-	axis, err := AxisOf(c.int("axis", -1), rank)
-	if err != nil {
-		return nil, err
-	}
+	axis := c.axis("axis", -1, rank)
 	shape := append(append(append([]int{}, index.Shape[:axis]...), int(depth)), index.Shape[axis:]...)
-	out, err := c.newLike(c.in[2], shape)
-	if err != nil {
-		return nil, err
-	}
+	out := c.newLike(c.in[2], shape)
 	inner := size(shape[axis+1:])
 	for i := range out.len() {
 		k := i / inner % int(depth)
@@ -231,5 +191,5 @@ func oneHot(c *call) ([]*Tensor, error) {
 		}
 		out.setValue(i, c.in[2].value(at))
 	}
-	return single(out, nil)
+	return single(out)
 }

@@ -1,9 +1,6 @@
 package graphrun
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/internal/network/conv"
 	"github.com/kindred-ml/kindred/matrix"
@@ -16,63 +13,47 @@ type filters struct {
 }
 
 // convolution computes images without gaps by the engine, all else by products.
-func convolution(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(2); err != nil {
-		return nil, err
-	}
+func convolution(c *call) []*Tensor {
+	c.requireInputs(2)
 	x, ws := c.in[0], c.in[1].Shape
 	if len(x.Shape) < 3 || len(ws) != len(x.Shape) || !x.isFloat() || !c.in[1].isFloat() {
-		return nil, fmt.Errorf("its filters of shape %d do not fit an input of shape %d", ws, x.Shape)
+		fail("its filters of shape %d do not fit an input of shape %d", ws, x.Shape)
 	}
 	groups := c.int("group", 1)
 	if groups < 1 || groups > maxSide || ws[1]*int(groups) != x.Shape[1] || ws[0]%int(groups) != 0 || ws[0] < 1 ||
 		size(ws) == 0 {
-		return nil, fmt.Errorf("its filters of shape %d in %d groups do not fit an input of shape %d", ws, groups,
+		fail("its filters of shape %d in %d groups do not fit an input of shape %d", ws, groups,
 			x.Shape)
 	}
-	w, err := c.window(x.Shape[2:], ws[2:])
-	if err != nil {
-		return nil, err
-	}
+	w := c.window(x.Shape[2:], ws[2:])
 	var y *Tensor
 	if len(ws) == 4 && w.isDense() && x.len() > 0 {
-		y, err = c.convImage(w, int(groups))
+		y = c.convImage(w, int(groups))
 	} else {
-		y, err = c.convAny(w, int(groups))
-	}
-	if err != nil {
-		return nil, err
+		y = c.convAny(w, int(groups))
 	}
 	if c.hasInput(3) { // of FusedConv
-		if y, err = c.pair("Add", y, c.in[3]); err != nil {
-			return nil, err
-		}
+		y = c.pair("Add", y, c.in[3])
 	}
-	return c.activate(single(y, nil))
+	return c.activate(y)
 }
 
 // bias is an input of one value for each of n channels, nil if it is left out.
-func (c *call) bias(i, n int) ([]float32, error) {
+func (c *call) bias(i, n int) []float32 {
 	if !c.hasInput(i) {
-		return nil, nil
+		return nil
 	}
-	b, err := c.floats(i)
-	if err != nil {
-		return nil, err
-	}
+	b := c.floats(i)
 	if b.len() != n {
-		return nil, fmt.Errorf("it has %d biases for %d channels: the numbers must be equal", b.len(), n)
+		fail("it has %d biases for %d channels: the numbers must be equal", b.len(), n)
 	}
-	return b.Floats, nil
+	return b.Floats
 }
 
-func (c *call) convImage(w *window, groups int) (*Tensor, error) {
+func (c *call) convImage(w *window, groups int) *Tensor {
 	x, ws := c.in[0], c.in[1].Shape
 	out := ws[0]
-	bias, err := c.bias(2, out)
-	if err != nil {
-		return nil, err
-	}
+	bias := c.bias(2, out)
 	f, kept := c.n.state.(*filters)
 	if !kept {
 		v := &c.values[c.n.in[1]]
@@ -84,8 +65,8 @@ func (c *call) convImage(w *window, groups int) (*Tensor, error) {
 		default:
 			if v.constant != nil {
 				t = v.inOrder()
-			} else if t, err = c.contiguous(t); err != nil {
-				return nil, err
+			} else {
+				t = c.contiguous(t)
 			}
 			f.w = make([]float32, len(t.Floats))
 			c.turn(f.w, t.Floats, out, ws[1], ws[2]*ws[3])
@@ -97,43 +78,28 @@ func (c *call) convImage(w *window, groups int) (*Tensor, error) {
 	}
 	before, after := [2]int{w.before[0], w.before[1]}, [2]int{w.after[0], w.after[1]}
 	if before[0] < 0 || before[1] < 0 || after[0] < before[0] || after[1] < before[1] {
-		if x, err = c.contiguous(x); err != nil {
-			return nil, err
-		}
+		x = c.contiguous(x)
 		zero := floatsOf([]int{1}, []float32{0})
-		if x, err = c.pad(x, []int{0, 0, before[0], before[1]}, []int{0, 0, after[0], after[1]}, "constant",
-			zero); err != nil {
-			return nil, err
-		}
+		x = c.pad(x, []int{0, 0, before[0], before[1]}, []int{0, 0, after[0], after[1]}, "constant",
+			zero)
 		before, after = [2]int{}, [2]int{}
 	}
-	if x, err = c.channelsLast(x); err != nil {
-		return nil, err
-	}
+	x = c.channelsLast(x)
 	s := conv.Shape{N: x.Shape[0], H: x.Shape[2], W: x.Shape[3], C: x.Shape[1], K: out, R: ws[2], S: ws[3],
 		StrideH: w.stride[0], StrideW: w.stride[1], PadH: before[0], PadW: before[1], EndH: after[0] - before[0],
 		EndW: after[1] - before[1], Groups: groups}
-	if err := s.Check(); err != nil {
-		return nil, err
-	}
+	check(s.Check())
 	shape := []int{s.N, out, s.OutH(), s.OutW()}
-	y, err := c.newFloats(shape)
-	if err != nil {
-		return nil, err
-	}
+	y := c.newFloats(shape)
 	y.last = true
-	e, err := c.epilogue(shape, true)
-	if err != nil {
-		return nil, err
-	}
+	e := c.epilogue(shape, true)
 	if e.Shift == nil {
 		e.Shift = bias
 	}
-	if e.Filters = &f.packed; !c.spend(y.len(), len(f.w)/max(out, 1)) {
-		return nil, c.err
-	}
+	e.Filters = &f.packed
+	c.spend(y.len(), len(f.w)/max(out, 1))
 	conv.Forward(&c.ws, &s, x.Floats, f.w, y.Floats, e)
-	return y, nil
+	return y
 }
 
 // band is how many positions are laid out side by side for a product.
@@ -162,34 +128,20 @@ func (w *window) columns(dst, x []float32, from, to, channels int, taps [][]int)
 
 // convAny computes convolutions of any number of axes, with gaps, as products of the filters with
 // the values under each window.
-func (c *call) convAny(w *window, groups int) (*Tensor, error) {
-	x, err := c.contiguous(c.in[0])
-	if err != nil {
-		return nil, err
-	}
-	f, err := c.weight(1)
-	if err != nil {
-		return nil, err
-	}
+func (c *call) convAny(w *window, groups int) *Tensor {
+	x := c.contiguous(c.in[0])
+	f := c.weight(1)
 	out := f.Shape[0]
-	bias, err := c.bias(2, out)
-	if err != nil {
-		return nil, err
-	}
-	y, err := c.newFloats(append([]int{x.Shape[0], out}, w.out...))
-	if err != nil || y.len() == 0 {
-		return y, err
+	bias := c.bias(2, out)
+	y := c.newFloats(append([]int{x.Shape[0], out}, w.out...))
+	if y.len() == 0 {
+		return y
 	}
 	taps := w.taps()
 	cg, kg, area, positions := f.Shape[1], out/groups, size(w.in), size(w.out)
 	width := cg * len(taps)
-	if !c.spend(y.len(), width) {
-		return nil, c.err
-	}
-	rows, err := c.newFloats([]int{min(band, positions), width})
-	if err != nil {
-		return nil, err
-	}
+	c.spend(y.len(), width)
+	rows := c.newFloats([]int{min(band, positions), width})
 	for i := range x.Shape[0] * groups {
 		n, g := i/groups, i%groups
 		from := x.Floats[(n*groups+g)*cg*area:][:cg*area]
@@ -204,7 +156,7 @@ func (c *call) convAny(w *window, groups int) (*Tensor, error) {
 		}
 	}
 	c.addBias(y, bias)
-	return y, nil
+	return y
 }
 
 // addBias adds a value to each channel of a tensor in the order of its shape.
@@ -220,45 +172,28 @@ func (c *call) addBias(y *Tensor, bias []float32) {
 }
 
 // convTranspose spreads each value over the window that a convolution would have taken it from.
-func convTranspose(c *call) ([]*Tensor, error) {
-	x, err := c.floats(0)
-	if err != nil {
-		return nil, err
-	}
-	f, err := c.floats(1)
-	if err != nil {
-		return nil, err
-	}
+func convTranspose(c *call) []*Tensor {
+	x := c.floats(0)
+	f := c.floats(1)
 	groups := int(min(max(c.int("group", 1), 0), maxSide))
 	rank := len(x.Shape)
 	if rank < 3 || len(f.Shape) != rank || groups < 1 || f.Shape[0] != x.Shape[1] || x.Shape[1]%groups != 0 ||
 		f.len() == 0 || x.len() == 0 {
-		return nil, fmt.Errorf("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape,
+		fail("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape,
 			groups, x.Shape)
 	}
-	w, err := c.spreading(x.Shape[2:], f.Shape[2:])
-	if err != nil {
-		return nil, err
-	}
+	w := c.spreading(x.Shape[2:], f.Shape[2:])
 	kg, cg := f.Shape[1], x.Shape[1]/groups
-	bias, err := c.bias(2, kg*groups)
-	if err != nil {
-		return nil, err
-	}
-	y, err := c.newFloats(append([]int{x.Shape[0], kg * groups}, w.in...))
-	if err != nil || y.len() == 0 {
-		return single(y, err)
+	bias := c.bias(2, kg*groups)
+	y := c.newFloats(append([]int{x.Shape[0], kg * groups}, w.in...))
+	if y.len() == 0 {
+		return single(y)
 	}
 	clear(y.Floats)
 	taps := w.taps()
 	area, positions, width := size(w.in), size(w.out), kg*len(taps)
-	sums, err := c.newFloats([]int{width, positions})
-	if err != nil {
-		return nil, err
-	}
-	if !c.spend(x.Shape[0]*groups, sums.len(), cg) {
-		return nil, c.err
-	}
+	sums := c.newFloats([]int{width, positions})
+	c.spend(x.Shape[0]*groups, sums.len(), cg)
 	for i := range x.Shape[0] * groups {
 		matrix.Gemm(true, false, 1, denseOf(f.Floats[i%groups*cg*width:][:cg*width], width, cg, true),
 			denseOf(x.Floats[i*cg*positions:(i+1)*cg*positions], cg, positions, false), 0,
@@ -280,14 +215,14 @@ func convTranspose(c *call) ([]*Tensor, error) {
 		})
 	}
 	c.addBias(y, bias)
-	return single(y, nil)
+	return single(y)
 }
 
 // spreading is the window of the convolution whose transpose a ConvTranspose is: its in are the
 // sides of what that makes.
-func (c *call) spreading(in, kernel []int) (*window, error) {
+func (c *call) spreading(in, kernel []int) *window {
 	n := len(in)
-	list := func(name string, least, otherwise int64) ([]int64, error) {
+	list := func(name string, least, otherwise int64) []int64 {
 		v := c.list(name)
 		if v == nil {
 			for range n {
@@ -296,24 +231,23 @@ func (c *call) spreading(in, kernel []int) (*window, error) {
 		}
 		for _, x := range v {
 			if x < least || x > maxSide {
-				return nil, fmt.Errorf("%s %d: each must be in %d..%d", name, v, least, maxSide)
+				fail("%s %d: each must be in %d..%d", name, v, least, maxSide)
 			}
 		}
 		if len(v) != n {
-			return nil, fmt.Errorf("%s is %d, but the input has %d axes", name, v, n)
+			fail("%s is %d, but the input has %d axes", name, v, n)
 		}
-		return v, nil
+		return v
 	}
-	stride, err1 := list("strides", 1, 1)
-	dilation, err2 := list("dilations", 1, 1)
-	more, err3 := list("output_padding", 0, 0)
+	stride := list("strides", 1, 1)
+	dilation := list("dilations", 1, 1)
+	more := list("output_padding", 0, 0)
 	w := &window{in: make([]int, n), out: in, kernel: kernel, before: make([]int, n), after: make([]int, n)}
-	if err := errors.Join(err1, err2, err3, w.setPads(c.list("pads")), w.checkKernel()); err != nil {
-		return nil, err
-	}
+	w.setPads(c.list("pads"))
+	w.checkKernel()
 	want, auto := c.list("output_shape"), c.text("auto_pad", "NOTSET")
 	if want != nil && len(want) != n {
-		return nil, fmt.Errorf("output_shape is %d, but the input has %d axes", want, n)
+		fail("output_shape is %d, but the input has %d axes", want, n)
 	}
 	for i := range n {
 		w.stride, w.dilation = append(w.stride, int(stride[i])), append(w.dilation, int(dilation[i]))
@@ -335,36 +269,30 @@ func (c *call) spreading(in, kernel []int) (*window, error) {
 			}
 		}
 		if side < 1 {
-			return nil, fmt.Errorf("padding of %d and %d cuts off the whole output", w.before, w.after)
+			fail("padding of %d and %d cuts off the whole output", w.before, w.after)
 		}
 		w.in[i] = side
 	}
-	return w, nil
+	return w
 }
 
 // wholeConv is a convolution of integers: x less its zero by filters less theirs.
-func (c *call) wholeConv(x, f *Tensor, zero int64) (*Tensor, error) {
+func (c *call) wholeConv(x, f *Tensor, zero int64) *Tensor {
 	groups := int(min(max(c.int("group", 1), 0), maxSide))
 	if len(x.Shape) < 3 || len(f.Shape) != len(x.Shape) || groups < 1 || f.Shape[1]*groups != x.Shape[1] ||
 		f.Shape[0]%groups != 0 || f.len() == 0 {
-		return nil, fmt.Errorf("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape,
+		fail("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape,
 			groups, x.Shape)
 	}
-	w, err := c.window(x.Shape[2:], f.Shape[2:])
-	if err != nil {
-		return nil, err
-	}
-	out, err := c.newInts(append([]int{x.Shape[0], f.Shape[0]}, w.out...), onnx.Int32)
-	if err != nil || out.len() == 0 {
-		return out, err
+	w := c.window(x.Shape[2:], f.Shape[2:])
+	out := c.newInts(append([]int{x.Shape[0], f.Shape[0]}, w.out...), onnx.Int32)
+	if out.len() == 0 {
+		return out
 	}
 	taps := w.taps()
 	cg, kg, area, positions := f.Shape[1], f.Shape[0]/groups, size(w.in), size(w.out)
 	width := cg * len(taps)
-	cols, err := c.newInts([]int{width, positions}, onnx.Int32)
-	if err != nil {
-		return nil, err
-	}
+	cols := c.newInts([]int{width, positions}, onnx.Int32)
 	place := make([]int, len(w.out))
 	for i := range x.Shape[0] * groups {
 		from := x.Ints[i*cg*area:]
@@ -383,11 +311,8 @@ func (c *call) wholeConv(x, f *Tensor, zero int64) (*Tensor, error) {
 		}
 		g := i % groups
 		part := intsOf([]int{kg, width}, f.Ints[g*kg*width:(g+1)*kg*width])
-		sum, err := c.integerProducts(part, cols, onnx.Int32)
-		if err != nil {
-			return nil, err
-		}
+		sum := c.integerProducts(part, cols, onnx.Int32)
 		copy(out.Ints[i*kg*positions:], sum.Ints)
 	}
-	return out, nil
+	return out
 }

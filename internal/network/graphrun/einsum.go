@@ -1,7 +1,6 @@
 package graphrun
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -14,59 +13,43 @@ type labelled struct {
 
 // einsum joins its inputs two by two; the letters that neither the rest nor the result has are
 // summed over.
-func einsum(c *call) ([]*Tensor, error) {
-	if err := c.requireAllInputs(); err != nil {
-		return nil, err
-	}
+func einsum(c *call) []*Tensor {
+	c.requireAllInputs()
 	equation := strings.ReplaceAll(c.text("equation", ""), " ", "")
-	operands, out, err := c.equation(equation)
-	if err != nil {
-		return nil, err
-	}
+	operands, out := c.equation(equation)
 	have := operands[0]
-	if have, err = c.diagonal(have); err != nil {
-		return nil, err
-	}
+	have = c.diagonal(have)
 	for k, next := range operands[1:] {
-		if next, err = c.diagonal(next); err != nil {
-			return nil, err
-		}
+		next = c.diagonal(next)
 		wanted := slices.Clone(out)
 		for _, later := range operands[k+2:] {
 			wanted = append(wanted, later.labels...)
 		}
-		if have, err = c.contract(have, next, wanted); err != nil {
-			return nil, err
-		}
+		have = c.contract(have, next, wanted)
 	}
-	if have, err = c.sumTo(have, out); err != nil {
-		return nil, err
-	}
+	have = c.sumTo(have, out)
 	return single(c.arrange(have, out))
 }
 
 // equation splits an equation into labels; an ellipsis becomes letters of its own.
-func (c *call) equation(text string) (operands []labelled, out []rune, err error) {
+func (c *call) equation(text string) (operands []labelled, out []rune) {
 	left, right, explicit := strings.Cut(text, "->")
 	parts := strings.Split(left, ",")
 	if len(parts) != len(c.in) {
-		return nil, nil, fmt.Errorf("equation %q has %d terms for %d inputs", text, len(parts), len(c.in))
+		fail("equation %q has %d terms for %d inputs", text, len(parts), len(c.in))
 	}
 	widest := 0
 	for i, p := range parts {
-		t, err := c.floats(i)
-		if err != nil {
-			return nil, nil, err
-		}
+		t := c.floats(i)
 		if strings.Contains(p, "...") {
 			widest = max(widest, len(t.Shape)-len([]rune(p))+3)
 		}
 		operands = append(operands, labelled{t: t})
 	}
 	if widest > maxAxes {
-		return nil, nil, fmt.Errorf("equation %q has too many axes", text)
+		fail("equation %q has too many axes", text)
 	}
-	expanded := func(p string, rank int) ([]rune, error) {
+	expanded := func(p string, rank int) []rune {
 		var labels []rune
 		before, after, dots := strings.Cut(p, "...")
 		labels = append(labels, []rune(before)...)
@@ -82,18 +65,16 @@ func (c *call) equation(text string) (operands []labelled, out []rune, err error
 		labels = append(labels, []rune(after)...)
 		for _, l := range labels {
 			if l >= 0 && !(l >= 'a' && l <= 'z' || l >= 'A' && l <= 'Z') {
-				return nil, fmt.Errorf("equation %q has the label %q: only letters are supported", text, string(l))
+				fail("equation %q has the label %q: only letters are supported", text, string(l))
 			}
 		}
-		return labels, nil
+		return labels
 	}
 	counts := map[rune]int{}
 	for i, p := range parts {
-		if operands[i].labels, err = expanded(p, len(operands[i].t.Shape)); err != nil {
-			return nil, nil, err
-		}
+		operands[i].labels = expanded(p, len(operands[i].t.Shape))
 		if len(operands[i].labels) != len(operands[i].t.Shape) {
-			return nil, nil, fmt.Errorf("term %q of equation %q does not fit an input of shape %d", p, text,
+			fail("term %q of equation %q does not fit an input of shape %d", p, text,
 				operands[i].t.Shape)
 		}
 		for _, l := range operands[i].labels {
@@ -101,8 +82,7 @@ func (c *call) equation(text string) (operands []labelled, out []rune, err error
 		}
 	}
 	if explicit {
-		out, err = expanded(right, -1)
-		return operands, out, err
+		return operands, expanded(right, -1)
 	}
 	for l, n := range counts {
 		if n == 1 || l < 0 {
@@ -115,11 +95,11 @@ func (c *call) equation(text string) (operands []labelled, out []rune, err error
 		}
 		return int(a - b)
 	})
-	return operands, out, nil
+	return operands, out
 }
 
 // diagonal takes the values at which letters that occur twice have one place.
-func (c *call) diagonal(x labelled) (labelled, error) {
+func (c *call) diagonal(x labelled) labelled {
 	var labels []rune
 	var shape, stride []int
 	own := strides(x.t.Shape)
@@ -130,19 +110,18 @@ func (c *call) diagonal(x labelled) (labelled, error) {
 			continue
 		}
 		if shape[k] != x.t.Shape[i] {
-			return x, fmt.Errorf("one label names two different sides of an input of shape %d", x.t.Shape)
+			fail("one label names two different sides of an input of shape %d", x.t.Shape)
 		}
 		stride[k] += own[i]
 	}
 	if len(labels) == len(x.labels) {
-		return x, nil
+		return x
 	}
-	t, err := c.gather(x.t, shape, stride, 0)
-	return labelled{t, labels}, err
+	return labelled{c.gather(x.t, shape, stride, 0), labels}
 }
 
 // sumTo sums over the labels that are not wanted.
-func (c *call) sumTo(x labelled, wanted []rune) (labelled, error) {
+func (c *call) sumTo(x labelled, wanted []rune) labelled {
 	var axes, to []int
 	var labels []rune
 	for i, l := range x.labels {
@@ -153,33 +132,25 @@ func (c *call) sumTo(x labelled, wanted []rune) (labelled, error) {
 		}
 	}
 	if len(axes) == 0 {
-		return x, nil
+		return x
 	}
 	if to == nil {
 		to = []int{}
 	}
-	sum := *c
-	n := *c.n
-	node := *n.Node
-	node.Op, node.Attrs = "ReduceSum", nil
-	n.Node = &node
-	sum.n = &n
-	t, err := sum.reduceFloats(x.t, axes, to)
-	c.fresh = sum.fresh
-	return labelled{t, labels}, err
+	return labelled{c.reduceTo("ReduceSum", x.t, axes, to), labels}
 }
 
 // arrange brings the axes into the order of the labels.
-func (c *call) arrange(x labelled, out []rune) (*Tensor, error) {
+func (c *call) arrange(x labelled, out []rune) *Tensor {
 	if slices.Equal(x.labels, out) {
-		return x.t, nil
+		return x.t
 	}
 	own := strides(x.t.Shape)
 	var shape, stride []int
 	for _, l := range out {
 		k := slices.Index(x.labels, l)
 		if k < 0 || len(out) != len(x.labels) {
-			return nil, fmt.Errorf("the result has a label that no input has, or one twice")
+			fail("the result has a label that no input has, or one twice")
 		}
 		shape, stride = append(shape, x.t.Shape[k]), append(stride, own[k])
 	}
@@ -187,14 +158,9 @@ func (c *call) arrange(x labelled, out []rune) (*Tensor, error) {
 }
 
 // contract is the product of two operands, summed over the labels that are not wanted.
-func (c *call) contract(x, y labelled, wanted []rune) (labelled, error) {
-	x, err := c.sumTo(x, slices.Concat(wanted, y.labels))
-	if err != nil {
-		return x, err
-	}
-	if y, err = c.sumTo(y, slices.Concat(wanted, x.labels)); err != nil {
-		return x, err
-	}
+func (c *call) contract(x, y labelled, wanted []rune) labelled {
+	x = c.sumTo(x, slices.Concat(wanted, y.labels))
+	y = c.sumTo(y, slices.Concat(wanted, x.labels))
 	var batch, rows, inner, cols []rune
 	side := map[rune]int{}
 	for i, l := range x.labels {
@@ -213,7 +179,7 @@ func (c *call) contract(x, y labelled, wanted []rune) (labelled, error) {
 		if k < 0 {
 			cols = append(cols, l)
 		} else if x.t.Shape[k] != y.t.Shape[i] && x.t.Shape[k] != 1 && y.t.Shape[i] != 1 {
-			return x, fmt.Errorf("one label names sides of %d and of %d", x.t.Shape[k], y.t.Shape[i])
+			fail("one label names sides of %d and of %d", x.t.Shape[k], y.t.Shape[i])
 		}
 		if k < 0 || side[l] == 1 {
 			side[l] = y.t.Shape[i]
@@ -225,7 +191,7 @@ func (c *call) contract(x, y labelled, wanted []rune) (labelled, error) {
 		}
 		return shape, size(shape)
 	}
-	laid := func(o labelled, order []rune) (*Tensor, error) { // with sides of 1 repeated
+	laid := func(o labelled, order []rune) *Tensor { // with sides of 1 repeated
 		own := strides(o.t.Shape)
 		var shape, stride []int
 		for _, l := range order {
@@ -238,21 +204,12 @@ func (c *call) contract(x, y labelled, wanted []rune) (labelled, error) {
 		}
 		return c.gather(o.t, shape, stride, 0)
 	}
-	a, err := laid(x, slices.Concat(batch, rows, inner))
-	if err != nil {
-		return x, err
-	}
-	b, err := laid(y, slices.Concat(batch, inner, cols))
-	if err != nil {
-		return x, err
-	}
+	a := laid(x, slices.Concat(batch, rows, inner))
+	b := laid(y, slices.Concat(batch, inner, cols))
 	bs, bn := sized(batch)
 	rs, rn := sized(rows)
 	_, in := sized(inner)
 	cs, cn := sized(cols)
-	t, err := c.products(a.view([]int{bn, rn, in}), b.view([]int{bn, in, cn}), false, false, 1)
-	if err != nil {
-		return x, err
-	}
-	return labelled{t.view(slices.Concat(bs, rs, cs)), slices.Concat(batch, rows, cols)}, nil
+	t := c.products(a.view([]int{bn, rn, in}), b.view([]int{bn, in, cn}), false, false, 1)
+	return labelled{t.view(slices.Concat(bs, rs, cs)), slices.Concat(batch, rows, cols)}
 }

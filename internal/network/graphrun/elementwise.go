@@ -1,8 +1,6 @@
 package graphrun
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
@@ -59,31 +57,34 @@ func elementwise(f func(x float32) float32) func(y, x []float32) {
 	}
 }
 
+func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+
+// unaryFunctions are the operators of one input without attributes. ONNX rounds halves to even.
+var unaryFunctions = map[string]func(float64) float64{
+	"Acos": math.Acos, "Acosh": math.Acosh, "Asin": math.Asin, "Asinh": math.Asinh, "Atan": math.Atan,
+	"Atanh": math.Atanh, "Ceil": math.Ceil, "Cos": math.Cos, "Cosh": math.Cosh, "Erf": math.Erf,
+	"Exp": math.Exp, "Floor": math.Floor, "Log": math.Log, "Round": math.RoundToEven, "Sin": math.Sin,
+	"Sinh": math.Sinh, "Tan": math.Tan, "Tanh": math.Tanh, "Softplus": softplus,
+	"Sigmoid":  func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
+	"Softsign": func(x float64) float64 { return x / (1 + math.Abs(x)) },
+	"Mish":     func(x float64) float64 { return x * math.Tanh(softplus(x)) },
+	"Sign": func(x float64) float64 {
+		switch {
+		case x > 0:
+			return 1
+		case x < 0:
+			return -1
+		}
+		return x // 0, and NaN
+	},
+}
+
 // unaryFunction is the function of an operator with one input, in float64; nil for others.
 func (c *call) unaryFunction(op string) func(float64) float64 {
-	float := func(name string, otherwise float32) float64 { return float64(c.float(name, otherwise)) }
-	softplus := func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
-	simple := map[string]func(float64) float64{
-		"Acos": math.Acos, "Acosh": math.Acosh, "Asin": math.Asin, "Asinh": math.Asinh, "Atan": math.Atan,
-		"Atanh": math.Atanh, "Ceil": math.Ceil, "Cos": math.Cos, "Cosh": math.Cosh, "Erf": math.Erf,
-		"Exp": math.Exp, "Floor": math.Floor, "Log": math.Log, "Round": math.RoundToEven, "Sin": math.Sin,
-		"Sinh": math.Sinh, "Tan": math.Tan, "Tanh": math.Tanh, "Softplus": softplus,
-		"Sigmoid":  func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
-		"Softsign": func(x float64) float64 { return x / (1 + math.Abs(x)) },
-		"Mish":     func(x float64) float64 { return x * math.Tanh(softplus(x)) },
-		"Sign": func(x float64) float64 {
-			switch {
-			case x > 0:
-				return 1
-			case x < 0:
-				return -1
-			}
-			return x
-		},
-	}
-	if f := simple[op]; f != nil {
+	if f := unaryFunctions[op]; f != nil {
 		return f
 	}
+	float := func(name string, otherwise float32) float64 { return float64(c.float(name, otherwise)) }
 	switch op {
 	case "HardSigmoid":
 		alpha, beta := float("alpha", 0.2), float("beta", 0.5)
@@ -121,27 +122,22 @@ func (c *call) unaryFunction(op string) func(float64) float64 {
 }
 
 // unary computes an operator of one input.
-func unary(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
+func unary(c *call) []*Tensor {
+	c.requireInputs(1)
 	x := c.in[0]
 	if !x.isFloat() {
 		return c.unaryInts(x)
 	}
 	f := c.vectorFunction(c.n.Op)
 	if f == nil {
-		return nil, fmt.Errorf("%s is not supported for floating-point numbers", c.n.Op)
+		fail("%s is not supported for floating-point numbers", c.n.Op)
 	}
 	return single(c.mapValues(x, f))
 }
 
 // mapValues applies f to all values.
-func (c *call) mapValues(x *Tensor, f func(y, x []float32)) (*Tensor, error) {
-	y, err := c.newFloats(x.Shape)
-	if err != nil {
-		return nil, err
-	}
+func (c *call) mapValues(x *Tensor, f func(y, x []float32)) *Tensor {
+	y := c.newFloats(x.Shape)
 	y.last = x.last
 	const block = 1024
 	n := len(x.Floats)
@@ -149,14 +145,11 @@ func (c *call) mapValues(x *Tensor, f func(y, x []float32)) (*Tensor, error) {
 		lo, hi = lo*block, min(hi*block, n)
 		f(y.Floats[lo:hi], x.Floats[lo:hi])
 	})
-	return y, nil
+	return y
 }
 
-func (c *call) unaryInts(x *Tensor) ([]*Tensor, error) {
-	y, err := c.newInts(x.Shape, x.typ)
-	if err != nil {
-		return nil, err
-	}
+func (c *call) unaryInts(x *Tensor) []*Tensor {
+	y := c.newInts(x.Shape, x.typ)
 	for i, v := range x.Ints {
 		switch c.n.Op {
 		case "Neg":
@@ -168,41 +161,34 @@ func (c *call) unaryInts(x *Tensor) ([]*Tensor, error) {
 		case "Relu":
 			v = max(v, 0)
 		default:
-			return nil, fmt.Errorf("%s is not supported for integers", c.n.Op)
+			fail("%s is not supported for integers", c.n.Op)
 		}
 		y.Ints[i] = wrapInt(v, x.typ)
 	}
-	return single(y, nil)
+	return single(y)
 }
 
-func identity(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
+func identity(c *call) []*Tensor {
+	c.requireInputs(1)
 	out := []*Tensor{c.in[0]}
 	if c.n.Op == "Dropout" && len(c.n.out) > 1 && c.n.out[1] >= 0 { // the mask: all is kept
-		mask, err := c.newInts(c.in[0].Shape, onnx.Bool)
-		if err != nil {
-			return nil, err
-		}
+		mask := c.newInts(c.in[0].Shape, onnx.Bool)
 		for i := range mask.Ints {
 			mask.Ints[i] = 1
 		}
 		out = append(out, mask)
 	}
-	return out, nil
+	return out
 }
 
 // clip takes its bounds from attributes up to opset 10, from inputs later.
-func clip(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
+func clip(c *call) []*Tensor {
+	c.requireInputs(1)
 	lo, hi := float64(c.float("min", float32(math.Inf(-1)))), float64(c.float("max", float32(math.Inf(1))))
 	for i, to := range []*float64{&lo, &hi} {
 		if c.hasInput(i + 1) {
 			if c.in[i+1].len() != 1 {
-				return nil, errors.New("its bounds are not single numbers")
+				fail("its bounds are not single numbers")
 			}
 			*to = c.in[i+1].value(0)
 		}
@@ -212,14 +198,11 @@ func clip(c *call) ([]*Tensor, error) {
 		a, b := float32(lo), float32(hi)
 		return single(c.mapValues(x, elementwise(func(v float32) float32 { return min(max(v, a), b) })))
 	}
-	y, err := c.newInts(x.Shape, x.typ)
-	if err != nil {
-		return nil, err
-	}
+	y := c.newInts(x.Shape, x.typ)
 	for i, v := range x.Ints {
 		y.Ints[i] = int64(min(max(float64(v), lo), hi))
 	}
-	return single(y, nil)
+	return single(y)
 }
 
 // wrapInt wraps an integer to the range of a type, as arithmetic of that type does.
@@ -261,34 +244,26 @@ func toInt(v float64) int64 {
 
 func roundedInt(v float64) int64 { return toInt(math.RoundToEven(v)) }
 
-func cast(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
+func cast(c *call) []*Tensor {
+	c.requireInputs(1)
 	x := c.in[0]
 	var to onnx.DataType
 	if c.n.Op == "CastLike" {
 		if !c.hasInput(1) {
-			return nil, errors.New("it needs two inputs")
+			fail("it needs two inputs")
 		}
 		to = c.in[1].typ
 	} else {
 		to = onnx.DataType(min(max(c.int("to", 1), 0), 99))
 	}
 	if to.Size() == 0 {
-		return nil, fmt.Errorf("it converts to type %s, which is not supported", to)
+		fail("it converts to type %s, which is not supported", to)
 	}
 	if to.IsFloat() {
 		return single(c.toFloat(x, to))
 	}
-	x, err := c.contiguous(x)
-	if err != nil {
-		return nil, err
-	}
-	y, err := c.newInts(x.Shape, to)
-	if err != nil {
-		return nil, err
-	}
+	x = c.contiguous(x)
+	y := c.newInts(x.Shape, to)
 	for i := range y.Ints {
 		switch {
 		case x.isFloat() && to == onnx.Bool:
@@ -302,75 +277,55 @@ func cast(c *call) ([]*Tensor, error) {
 			y.Ints[i] = wrapInt(x.Ints[i], to)
 		}
 	}
-	return single(y, nil)
+	return single(y)
 }
 
 // toFloat converts to a type of floating-point numbers.
-func (c *call) toFloat(x *Tensor, to onnx.DataType) (*Tensor, error) {
+func (c *call) toFloat(x *Tensor, to onnx.DataType) *Tensor {
 	round := rounding(to)
 	was := x
-	x, err := c.asFloats(x)
-	if err != nil || round == nil {
-		return x, err
+	x = c.asFloats(x)
+	if round == nil {
+		return x
 	}
 	y := x
 	if x == was { // not made here
-		if x, err = c.contiguous(x); err != nil {
-			return nil, err
-		}
-		if y, err = c.newFloats(x.Shape); err != nil {
-			return nil, err
-		}
+		x = c.contiguous(x)
+		y = c.newFloats(x.Shape)
 	}
 	round(y.Floats, x.Floats)
-	return y, nil
+	return y
 }
 
 // testValues makes truths of floating-point numbers.
-func (c *call) testValues(f func(float64) bool) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
-	x, err := c.contiguous(c.in[0])
-	if err != nil {
-		return nil, err
-	}
-	y, err := c.newInts(x.Shape, onnx.Bool)
-	if err != nil {
-		return nil, err
-	}
+func (c *call) testValues(f func(float64) bool) []*Tensor {
+	c.requireInputs(1)
+	x := c.contiguous(c.in[0])
+	y := c.newInts(x.Shape, onnx.Bool)
 	for i := range y.Ints {
 		y.Ints[i] = 0
 		if f(x.value(i)) {
 			y.Ints[i] = 1
 		}
 	}
-	return single(y, nil)
+	return single(y)
 }
 
-func isNaN(c *call) ([]*Tensor, error) { return c.testValues(func(v float64) bool { return v != v }) }
+func isNaN(c *call) []*Tensor { return c.testValues(func(v float64) bool { return v != v }) }
 
-func isInf(c *call) ([]*Tensor, error) {
+func isInf(c *call) []*Tensor {
 	up, down := c.int("detect_positive", 1) != 0, c.int("detect_negative", 1) != 0
 	return c.testValues(func(v float64) bool { return up && math.IsInf(v, 1) || down && math.IsInf(v, -1) })
 }
 
-func not(c *call) ([]*Tensor, error) { return c.testValues(func(v float64) bool { return v == 0 }) }
+func not(c *call) []*Tensor { return c.testValues(func(v float64) bool { return v == 0 }) }
 
-func bitwiseNot(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
-	x, err := c.in[0].integers()
-	if err != nil {
-		return nil, err
-	}
-	y, err := c.newInts(c.in[0].Shape, c.in[0].typ)
-	if err != nil {
-		return nil, err
-	}
+func bitwiseNot(c *call) []*Tensor {
+	c.requireInputs(1)
+	x := c.in[0].integers()
+	y := c.newInts(c.in[0].Shape, c.in[0].typ)
 	for i, v := range x {
 		y.Ints[i] = wrapInt(^v, y.typ)
 	}
-	return single(y, nil)
+	return single(y)
 }

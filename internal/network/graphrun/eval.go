@@ -9,7 +9,8 @@ import (
 
 // Eval computes a node on tensors that Floats and Integers made; those left out are nil. It does not
 // take convolutions, products and control flow, which need a program.
-func Eval(n *onnx.Node, opset int64, in []*Tensor) ([]*Tensor, error) {
+func Eval(n *onnx.Node, opset int64, in []*Tensor) (out []*Tensor, err error) {
+	defer catch(&err)
 	op := operatorOf(n)
 	if op == nil || len(n.Attrs) > 0 && n.Attrs[0].Graph != nil {
 		return nil, fmt.Errorf("operator %s is not supported", n.Op)
@@ -24,9 +25,9 @@ func Eval(n *onnx.Node, opset int64, in []*Tensor) ([]*Tensor, error) {
 		}
 	}
 	c := &call{Program: &Program{opset: opset, pool: newPool()}, n: x, in: in}
-	out, err := c.run()
-	for i := 0; err == nil && i < len(out); i++ {
-		out[i], err = c.contiguous(out[i])
+	out = must(c.run())
+	for i := range out {
+		out[i] = c.contiguous(out[i])
 	}
-	return out, err
+	return out, nil
 }

@@ -307,10 +307,11 @@ func (f *fuser) absorbNext(n, last, next *node, image bool) bool {
 		for _, v := range next.in[1:5] {
 			c.in = append(c.in, f.values[v].constant)
 		}
-		scale, shift, err := c.affine(f.channels(n, image))
-		if err != nil || c.err != nil {
+		ch := f.channels(n, image)
+		if ch == 0 {
 			return false
 		}
+		scale, shift := c.affine(ch)
 		return f.affine(n, image, scale, shift)
 	case next.isOp("Add") || next.isOp("Mul"):
 		other := next.in[0]
@@ -342,7 +343,7 @@ func (f *fuser) absorbNext(n, last, next *node, image bool) bool {
 		return j.relu6
 	case next.isOp("Gelu") || next.isOp("Swish") || next.isOp("HardSwish"):
 		j.act = c.vectorFunction(next.Op)
-		return j.act != nil && c.err == nil
+		return j.act != nil
 	}
 	return false
 }

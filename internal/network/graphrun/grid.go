@@ -1,23 +1,16 @@
 package graphrun
 
 import (
-	"fmt"
 	"math"
 	"slices"
 )
 
 // gridSample takes, for each place of a grid, the value of an image between its pixels.
-func gridSample(c *call) ([]*Tensor, error) {
-	x, err := c.floats(0)
-	if err != nil {
-		return nil, err
-	}
-	grid, err := c.floats(1)
-	if err != nil {
-		return nil, err
-	}
+func gridSample(c *call) []*Tensor {
+	x := c.floats(0)
+	grid := c.floats(1)
 	if len(x.Shape) != 4 || len(grid.Shape) != 4 || grid.Shape[3] != 2 || grid.Shape[0] != x.Shape[0] || x.len() == 0 {
-		return nil, fmt.Errorf("its grid of shape %d does not fit images of shape %d", grid.Shape, x.Shape)
+		fail("its grid of shape %d does not fit images of shape %d", grid.Shape, x.Shape)
 	}
 	s := &sampler{x: x, mode: c.text("mode", "linear"), padding: c.text("padding_mode", "zeros"),
 		corners: c.int("align_corners", 0) != 0}
@@ -28,16 +21,13 @@ func gridSample(c *call) ([]*Tensor, error) {
 		s.mode = "cubic"
 	case "nearest":
 	default:
-		return nil, fmt.Errorf("mode %q is not supported", s.mode)
+		fail("mode %q is not supported", s.mode)
 	}
 	if !slices.Contains([]string{"zeros", "border", "reflection"}, s.padding) {
-		return nil, fmt.Errorf("padding_mode %q is not supported", s.padding)
+		fail("padding_mode %q is not supported", s.padding)
 	}
 	n, ch, h, w := x.Shape[0], x.Shape[1], grid.Shape[1], grid.Shape[2]
-	y, err := c.newFloats([]int{n, ch, h, w})
-	if err != nil {
-		return nil, err
-	}
+	y := c.newFloats([]int{n, ch, h, w})
 	c.runRanges(n*h*w, 8*y.len(), func(lo, hi int) {
 		for k := lo; k < hi; k++ {
 			taps := s.taps(float64(grid.Floats[2*k]), float64(grid.Floats[2*k+1]))
@@ -52,7 +42,7 @@ func gridSample(c *call) ([]*Tensor, error) {
 			}
 		}
 	})
-	return single(y, nil)
+	return single(y)
 }
 
 // sampler samples images.
@@ -148,28 +138,17 @@ func (s *sampler) taps(gx, gy float64) []tap {
 }
 
 // affineGrid makes the grid of an affine map of the plane.
-func affineGrid(c *call) ([]*Tensor, error) {
-	theta, err := c.floats(0)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.requireInputs(2); err != nil {
-		return nil, err
-	}
-	sides, err := c.in[1].sides()
-	if err != nil {
-		return nil, err
-	}
+func affineGrid(c *call) []*Tensor {
+	theta := c.floats(0)
+	c.requireInputs(2)
+	sides := c.in[1].sides()
 	if len(sides) != 4 || !slices.Equal(theta.Shape, []int{sides[0], 2, 3}) {
-		return nil, fmt.Errorf("its affine maps of shape %d do not fit images of %d: only maps of "+
+		fail("its affine maps of shape %d do not fit images of %d: only maps of "+
 			"the plane are supported", theta.Shape,
 			sides)
 	}
 	n, h, w := sides[0], sides[2], sides[3]
-	out, err := c.newFloats([]int{n, h, w, 2})
-	if err != nil {
-		return nil, err
-	}
+	out := c.newFloats([]int{n, h, w, 2})
 	at := func(i, side int) float64 {
 		if c.int("align_corners", 0) != 0 {
 			if side == 1 {
@@ -186,5 +165,5 @@ func affineGrid(c *call) ([]*Tensor, error) {
 			out.Floats[2*k+r] = float32(float64(m[3*r])*x + float64(m[3*r+1])*y + float64(m[3*r+2]))
 		}
 	}
-	return single(out, nil)
+	return single(out)
 }

@@ -1,48 +1,30 @@
 package graphrun
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// input returns the first input in the order of its shape.
-func (c *call) input() (*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
-	return c.contiguous(c.in[0])
-}
-
 // reshapeInput returns the first input with another shape.
-func (c *call) reshapeInput(to []int) ([]*Tensor, error) {
-	x, err := c.input()
-	if err != nil {
-		return nil, err
-	}
-	n, err := length(to)
-	if err != nil {
-		return nil, err
-	}
+func (c *call) reshapeInput(to []int) []*Tensor {
+	x := c.input()
+	n := must(length(to))
 	if n != x.len() {
-		return nil, fmt.Errorf("%d values of shape %d do not fill shape %d", x.len(), x.Shape, to)
+		fail("%d values of shape %d do not fill shape %d", x.len(), x.Shape, to)
 	}
-	return single(x.view(to), nil)
+	return single(x.view(to))
 }
 
-func reshape(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
-	want, ok, err := c.numbers(1, "shape")
-	if err != nil || !ok {
-		return nil, errors.Join(err, errors.New("its shape is not given as integers"))
+func reshape(c *call) []*Tensor {
+	c.requireInputs(1)
+	want, ok := c.numbers(1, "shape")
+	if !ok {
+		fail("its shape is not given as integers")
 	}
 	if len(want) > maxAxes {
-		return nil, fmt.Errorf("a tensor has %d axes: at most %d are supported", len(want), maxAxes)
+		fail("a tensor has %d axes: at most %d are supported", len(want), maxAxes)
 	}
 	shape := c.in[0].Shape
 	zero := c.int("allowzero", 0) == 0
@@ -52,58 +34,48 @@ func reshape(c *call) ([]*Tensor, error) {
 		switch {
 		case w == 0 && zero:
 			if i >= len(shape) {
-				return nil, fmt.Errorf("side %d of shape %d is taken from an input of shape %d", i, want, shape)
+				fail("side %d of shape %d is taken from an input of shape %d", i, want, shape)
 			}
 			w = int64(shape[i])
 		case w == -1 && open < 0:
 			open = i
 			continue
 		case w < 0:
-			return nil, fmt.Errorf("shape %d is not valid: a side is negative, or it is too large", want)
+			fail("shape %d is not valid: a side is negative, or it is too large", want)
 		}
 		if rest = budget.Product(rest, w); rest == math.MaxInt64 {
-			return nil, fmt.Errorf("shape %d is not valid: a side is negative, or it is too large", want)
+			fail("shape %d is not valid: a side is negative, or it is too large", want)
 		}
 		to[i] = int(w)
 	}
 	if open >= 0 {
 		total := int64(c.in[0].len())
 		if rest == 0 || total%rest != 0 {
-			return nil, fmt.Errorf("%d values of shape %d do not fill shape %d", total, shape, want)
+			fail("%d values of shape %d do not fill shape %d", total, shape, want)
 		}
 		to[open] = int(total / rest)
 	}
 	return c.reshapeInput(to)
 }
 
-func flatten(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
+func flatten(c *call) []*Tensor {
+	c.requireInputs(1)
 	shape := c.in[0].Shape
 	axis := c.int("axis", 1)
 	if axis < 0 {
 		axis += int64(len(shape))
 	}
 	if axis < 0 || axis > int64(len(shape)) {
-		return nil, fmt.Errorf("axis %d does not exist: the tensor has %d axes", axis, len(shape))
+		fail("axis %d does not exist: the tensor has %d axes", axis, len(shape))
 	}
 	return c.reshapeInput([]int{size(shape[:axis]), size(shape[axis:])})
 }
 
-func squeeze(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
-	want, ok, err := c.numbers(1, "axes")
-	if err != nil {
-		return nil, err
-	}
+func squeeze(c *call) []*Tensor {
+	c.requireInputs(1)
+	want, ok := c.numbers(1, "axes")
 	shape := c.in[0].Shape
-	axes, err := AxesOf(want, len(shape))
-	if err != nil {
-		return nil, err
-	}
+	axes := must(AxesOf(want, len(shape)))
 	to := []int{}
 	for i, d := range shape {
 		drop := slices.Contains(axes, i)
@@ -111,7 +83,7 @@ func squeeze(c *call) ([]*Tensor, error) {
 			drop = d == 1
 		}
 		if drop && d != 1 {
-			return nil, fmt.Errorf("side %d of shape %d is not 1", i, shape)
+			fail("side %d of shape %d is not 1", i, shape)
 		}
 		if !drop {
 			to = append(to, d)
@@ -120,22 +92,14 @@ func squeeze(c *call) ([]*Tensor, error) {
 	return c.reshapeInput(to)
 }
 
-func unsqueeze(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
-	want, _, err := c.numbers(1, "axes")
-	if err != nil {
-		return nil, err
-	}
+func unsqueeze(c *call) []*Tensor {
+	c.requireInputs(1)
+	want, _ := c.numbers(1, "axes")
 	shape := c.in[0].Shape
 	if len(want) > maxAxes {
-		return nil, fmt.Errorf("the result has %d axes: at most %d are supported", len(want), maxAxes)
+		fail("the result has %d axes: at most %d are supported", len(want), maxAxes)
 	}
-	axes, err := AxesOf(want, len(shape)+len(want))
-	if err != nil {
-		return nil, err
-	}
+	axes := must(AxesOf(want, len(shape)+len(want)))
 	to := slices.Clone(shape)
 	for _, i := range axes { // sorted, so that each finds its place
 		to = slices.Insert(to, i, 1)
@@ -144,15 +108,15 @@ func unsqueeze(c *call) ([]*Tensor, error) {
 }
 
 // gather makes a tensor of the values of x at the offsets that strides give.
-func (c *call) gather(x *Tensor, shape, stride []int, start int) (*Tensor, error) {
-	out, err := c.newLike(x, shape)
-	if err != nil || out.len() == 0 {
-		return out, err
+func (c *call) gather(x *Tensor, shape, stride []int, start int) *Tensor {
+	out := c.newLike(x, shape)
+	if out.len() == 0 {
+		return out
 	}
 	r := newRows(shape, stride)
 	w, s := r.width(), r.stride(0)
 	if len(r.sides) >= 2 && s != 1 && x.isFloat() && c.tryTranspose(out, x, r, start) {
-		return out, nil
+		return out
 	}
 	c.runRanges(r.count(), out.len(), func(lo, hi int) {
 		r.walk(lo, hi, func(row int, at []int) {
@@ -175,7 +139,7 @@ func (c *call) gather(x *Tensor, shape, stride []int, start int) (*Tensor, error
 			}
 		})
 	})
-	return out, nil
+	return out
 }
 
 // tryTranspose moves values by the kernel that transposes matrices, if an axis before the last
@@ -195,16 +159,11 @@ func (c *call) tryTranspose(out, x *Tensor, r *rows, start int) bool {
 	return true
 }
 
-func transpose(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
+func transpose(c *call) []*Tensor {
+	c.requireInputs(1)
 	x := c.in[0]
 	rank := len(x.Shape)
-	perm, err := permutation(c.list("perm"), rank)
-	if err != nil {
-		return nil, err
-	}
+	perm := permutation(c.list("perm"), rank)
 	to, stride := make([]int, rank), make([]int, rank)
 	own := strides(x.Shape)
 	for i, p := range perm {
@@ -214,56 +173,48 @@ func transpose(c *call) ([]*Tensor, error) {
 	case x.last && slices.Equal(perm, []int{0, 2, 3, 1}):
 		out := x.view(to)
 		out.last = false
-		return single(out, nil)
+		return single(out)
 	case !x.last && x.isFloat() && slices.Equal(perm, []int{0, 3, 1, 2}):
 		out := x.view(to)
 		out.last = true
-		return single(out, nil)
+		return single(out)
 	}
-	if x, err = c.contiguous(x); err != nil {
-		return nil, err
-	}
+	x = c.contiguous(x)
 	return single(c.gather(x, to, stride, 0))
 }
 
-func permutation(perm []int64, rank int) ([]int, error) {
+func permutation(perm []int64, rank int) []int {
 	out := make([]int, rank)
 	if perm == nil {
 		for i := range out {
 			out[i] = rank - 1 - i
 		}
-		return out, nil
+		return out
 	}
 	seen := make([]bool, rank)
 	if len(perm) != rank {
-		return nil, fmt.Errorf("perm %d does not fit a tensor with %d axes", perm, rank)
+		fail("perm %d does not fit a tensor with %d axes", perm, rank)
 	}
 	for i, p := range perm {
 		if p < 0 || p >= int64(rank) || seen[p] {
-			return nil, fmt.Errorf("perm %d is not a permutation of %d axes", perm, rank)
+			fail("perm %d is not a permutation of %d axes", perm, rank)
 		}
 		seen[p] = true
 		out[i] = int(p)
 	}
-	return out, nil
+	return out
 }
 
 // slice follows numpy: bounds that count from the end, cut to what there is.
-func slice(c *call) ([]*Tensor, error) {
-	x, err := c.input()
-	if err != nil {
-		return nil, err
-	}
-	starts, okStarts, err1 := c.numbers(1, "starts")
-	ends, okEnds, err2 := c.numbers(2, "ends")
-	axes, okAxes, err3 := c.numbers(3, "axes")
-	steps, okSteps, err4 := c.numbers(4, "steps")
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return nil, err
-	}
+func slice(c *call) []*Tensor {
+	x := c.input()
+	starts, okStarts := c.numbers(1, "starts")
+	ends, okEnds := c.numbers(2, "ends")
+	axes, okAxes := c.numbers(3, "axes")
+	steps, okSteps := c.numbers(4, "steps")
 	if !okStarts || !okEnds || len(starts) != len(ends) || okAxes && len(axes) != len(starts) ||
 		okSteps && len(steps) != len(starts) || len(starts) > len(x.Shape) {
-		return nil, errors.New("its starts, ends, axes and steps differ in number")
+		fail("its starts, ends, axes and steps differ in number")
 	}
 	to, stride := slices.Clone(x.Shape), strides(x.Shape)
 	seen := make([]bool, len(to))
@@ -276,12 +227,9 @@ func slice(c *call) ([]*Tensor, error) {
 		if okSteps {
 			step = steps[i]
 		}
-		k, err := AxisOf(axis, len(x.Shape))
-		if err != nil {
-			return nil, err
-		}
+		k := must(AxisOf(axis, len(x.Shape)))
 		if step == 0 || step < math.MinInt32 || step > -math.MinInt32 || seen[k] {
-			return nil, fmt.Errorf("step %d along axis %d is not valid: must not be 0", step, k)
+			fail("step %d along axis %d is not valid: must not be 0", step, k)
 		}
 		seen[k] = true
 		lo, hi := clampSlice(starts[i], x.Shape[k], step), clampSlice(ends[i], x.Shape[k], step)
@@ -299,7 +247,7 @@ func slice(c *call) ([]*Tensor, error) {
 		stride[k] *= int(step)
 	}
 	if slices.Equal(to, x.Shape) && from == 0 && slices.Equal(stride, strides(x.Shape)) {
-		return single(x, nil)
+		return single(x)
 	}
 	return single(c.gather(x, to, stride, from))
 }
@@ -317,46 +265,34 @@ func clampSlice(v int64, side int, step int64) int64 {
 }
 
 // indexOf checks an index, which may count from the end.
-func indexOf(v int64, side int) (int, error) {
+func indexOf(v int64, side int) int {
 	if v < 0 {
 		v += int64(side)
 	}
 	if v < 0 || v >= int64(side) {
-		return 0, fmt.Errorf("index %d lies outside an axis of %d", v, side)
+		fail("index %d lies outside an axis of %d", v, side)
 	}
-	return int(v), nil
+	return int(v)
 }
 
-func gather(c *call) ([]*Tensor, error) {
-	x, err := c.input()
-	if err != nil {
-		return nil, err
-	}
+func gather(c *call) []*Tensor {
+	x := c.input()
 	if !c.hasInput(1) || c.in[1].isFloat() {
-		return nil, errors.New("its indices are not given as integers")
+		fail("its indices are not given as integers")
 	}
 	index := c.in[1].Ints
-	axis, err := AxisOf(c.int("axis", 0), len(x.Shape))
-	if err != nil {
-		return nil, err
-	}
+	axis := c.axis("axis", 0, len(x.Shape))
 	before, inner, side := size(x.Shape[:axis]), size(x.Shape[axis+1:]), x.Shape[axis]
-	out, err := c.newLike(x, slices.Concat(x.Shape[:axis], c.in[1].Shape, x.Shape[axis+1:]))
-	if err != nil {
-		return nil, err
-	}
+	out := c.newLike(x, slices.Concat(x.Shape[:axis], c.in[1].Shape, x.Shape[axis+1:]))
 	to := 0
 	for b := range before {
 		for _, v := range index {
-			i, err := indexOf(v, side)
-			if err != nil {
-				return nil, err
-			}
+			i := indexOf(v, side)
 			out.copy(to, x, (b*side+i)*inner, inner)
 			to += inner
 		}
 	}
-	return single(out, nil)
+	return single(out)
 }
 
 // copy moves n values from an offset of x to one of t.
@@ -368,22 +304,13 @@ func (t *Tensor) copy(at int, x *Tensor, from, n int) {
 	copy(t.Ints[at:at+n], x.Ints[from:from+n])
 }
 
-func split(c *call) ([]*Tensor, error) {
-	x, err := c.input()
-	if err != nil {
-		return nil, err
-	}
-	axis, err := AxisOf(c.int("axis", 0), len(x.Shape))
-	if err != nil {
-		return nil, err
-	}
-	parts, ok, err := c.numbers(1, "split")
-	if err != nil {
-		return nil, err
-	}
+func split(c *call) []*Tensor {
+	x := c.input()
+	axis := c.axis("axis", 0, len(x.Shape))
+	parts, ok := c.numbers(1, "split")
 	side, n := x.Shape[axis], len(c.n.out)
 	if n == 0 {
-		return nil, errors.New("it has no outputs: must be at least 1")
+		fail("it has no outputs: must be at least 1")
 	}
 	if !ok {
 		each := (side + n - 1) / n
@@ -392,17 +319,17 @@ func split(c *call) ([]*Tensor, error) {
 		}
 	}
 	if len(parts) != len(c.n.out) {
-		return nil, fmt.Errorf("it has %d parts for %d outputs: the numbers must be equal", len(parts), len(c.n.out))
+		fail("it has %d parts for %d outputs: the numbers must be equal", len(parts), len(c.n.out))
 	}
 	total := int64(0)
 	for _, p := range parts {
 		if p < 0 || p > int64(side) {
-			return nil, fmt.Errorf("its parts %d do not add up to the axis of %d", parts, side)
+			fail("its parts %d do not add up to the axis of %d", parts, side)
 		}
 		total += p
 	}
 	if total != int64(side) {
-		return nil, fmt.Errorf("its parts %d do not add up to the axis of %d", parts, side)
+		fail("its parts %d do not add up to the axis of %d", parts, side)
 	}
 	var list []*Tensor
 	stride := strides(x.Shape)
@@ -410,52 +337,32 @@ func split(c *call) ([]*Tensor, error) {
 	for _, p := range parts {
 		to := slices.Clone(x.Shape)
 		to[axis] = int(p)
-		t, err := c.gather(x, to, stride, at*stride[axis])
-		if err != nil {
-			return nil, err
-		}
+		t := c.gather(x, to, stride, at*stride[axis])
 		list = append(list, t)
 		at += int(p)
 	}
-	return list, nil
+	return list
 }
 
-func expand(c *call) ([]*Tensor, error) {
-	x, err := c.input()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.requireInputs(2); err != nil {
-		return nil, err
-	}
-	want, err := c.in[1].sides()
-	if err != nil {
-		return nil, err
-	}
-	to, err := Broadcast(x.Shape, want)
-	if err != nil {
-		return nil, err
-	}
+func expand(c *call) []*Tensor {
+	x := c.input()
+	c.requireInputs(2)
+	want := c.in[1].sides()
+	to := must(Broadcast(x.Shape, want))
 	if slices.Equal(to, x.Shape) {
-		return single(x, nil)
+		return single(x)
 	}
 	return single(c.gather(x, to, spreadStrides(x.Shape, to), 0))
 }
 
-func tile(c *call) ([]*Tensor, error) {
-	x, err := c.input()
-	if err != nil {
-		return nil, err
-	}
+func tile(c *call) []*Tensor {
+	x := c.input()
 	if !c.hasInput(1) {
-		return nil, errors.New("its repeats are missing")
+		fail("its repeats are missing")
 	}
-	times, err := c.in[1].sides()
-	if err != nil {
-		return nil, err
-	}
+	times := c.in[1].sides()
 	if len(times) != len(x.Shape) || 2*len(times) > maxAxes {
-		return nil, fmt.Errorf("its repeats %d do not fit shape %d", times, x.Shape)
+		fail("its repeats %d do not fit shape %d", times, x.Shape)
 	}
 	// Each axis becomes two: how often, and along it.
 	var wide, stride, to []int
@@ -464,38 +371,34 @@ func tile(c *call) ([]*Tensor, error) {
 		wide, stride = append(wide, n, x.Shape[i]), append(stride, 0, own[i])
 		side := budget.Product(int64(n), int64(x.Shape[i]))
 		if side > math.MaxInt32 {
-			return nil, fmt.Errorf("its repeats %d do not fit shape %d", times, x.Shape)
+			fail("its repeats %d do not fit shape %d", times, x.Shape)
 		}
 		to = append(to, int(side))
 	}
-	out, err := c.gather(x, wide, stride, 0)
-	if err != nil {
-		return nil, err
-	}
-	return single(out.view(to), nil)
+	out := c.gather(x, wide, stride, 0)
+	return single(out.view(to))
 }
 
-func concat(c *call) ([]*Tensor, error) {
-	if err := c.requireAllInputs(); err != nil {
-		return nil, err
-	}
-	first := c.in[0]
+func concat(c *call) []*Tensor {
+	c.requireAllInputs()
+	return single(c.join(c.in, c.axis("axis", 0, len(c.in[0].Shape))))
+}
+
+// join lays tensors one after the other along an axis.
+func (c *call) join(list []*Tensor, axis int) *Tensor {
+	first := list[0]
 	shape := slices.Clone(first.Shape)
-	axis, err := AxisOf(c.int("axis", 0), len(shape))
-	if err != nil {
-		return nil, err
-	}
 	last := axis == 1
-	for k, t := range c.in {
+	for k, t := range list {
 		if len(t.Shape) != len(shape) {
-			return nil, fmt.Errorf("tensors of shapes %d and %d cannot be joined", first.Shape, t.Shape)
+			fail("tensors of shapes %d and %d cannot be joined", first.Shape, t.Shape)
 		}
 		if t.isFloat() != first.isFloat() {
-			return nil, errors.New("integers and floating-point numbers cannot be joined")
+			fail("integers and floating-point numbers cannot be joined")
 		}
 		for i := range shape {
 			if i != axis && shape[i] != t.Shape[i] {
-				return nil, fmt.Errorf("tensors of shapes %d and %d cannot be joined along axis %d", first.Shape,
+				fail("tensors of shapes %d and %d cannot be joined along axis %d", first.Shape,
 					t.Shape, axis)
 			}
 		}
@@ -504,22 +407,17 @@ func concat(c *call) ([]*Tensor, error) {
 		}
 		last = last && t.last
 	}
-	out, err := c.newLike(first, shape)
-	if err != nil {
-		return nil, err
-	}
+	out := c.newLike(first, shape)
 	out.last = last
 	before, whole := size(shape[:axis]), size(shape[axis:])
 	if last {
 		before, whole = shape[0]*shape[2]*shape[3], shape[1]
 	}
 	at := 0
-	for _, t := range c.in {
+	for _, t := range list {
 		x := t
 		if !last {
-			if x, err = c.contiguous(t); err != nil {
-				return nil, err
-			}
+			x = c.contiguous(t)
 		}
 		n := size(t.Shape[axis:])
 		if last {
@@ -530,17 +428,14 @@ func concat(c *call) ([]*Tensor, error) {
 		}
 		at += n
 	}
-	return single(out, nil)
+	return out
 }
 
-func depthToSpace(c *call) ([]*Tensor, error) {
-	x, err := c.input()
-	if err != nil {
-		return nil, err
-	}
+func depthToSpace(c *call) []*Tensor {
+	x := c.input()
 	b := int(min(max(c.int("blocksize", 0), 0), 1<<16))
 	if len(x.Shape) != 4 || b < 1 || x.Shape[1]%(b*b) != 0 {
-		return nil, fmt.Errorf("its block size %d does not fit an input of shape %d", b, x.Shape)
+		fail("its block size %d does not fit an input of shape %d", b, x.Shape)
 	}
 	n, ch, h, w := x.Shape[0], x.Shape[1]/(b*b), x.Shape[2], x.Shape[3]
 	area := h * w
@@ -549,27 +444,18 @@ func depthToSpace(c *call) ([]*Tensor, error) {
 	if c.text("mode", "DCR") == "CRD" {
 		stride = []int{ch * b * b * area, b * b * area, w, b * area, 1, area}
 	}
-	out, err := c.gather(x, wide, stride, 0)
-	if err != nil {
-		return nil, err
-	}
-	return single(out.view([]int{n, ch, h * b, w * b}), nil)
+	out := c.gather(x, wide, stride, 0)
+	return single(out.view([]int{n, ch, h * b, w * b}))
 }
 
-func spaceToDepth(c *call) ([]*Tensor, error) {
-	x, err := c.input()
-	if err != nil {
-		return nil, err
-	}
+func spaceToDepth(c *call) []*Tensor {
+	x := c.input()
 	b := int(min(max(c.int("blocksize", 0), 0), 1<<16))
 	if len(x.Shape) != 4 || b < 1 || x.Shape[2]%b != 0 || x.Shape[3]%b != 0 {
-		return nil, fmt.Errorf("its block size %d does not fit an input of shape %d", b, x.Shape)
+		fail("its block size %d does not fit an input of shape %d", b, x.Shape)
 	}
 	n, ch, h, w := x.Shape[0], x.Shape[1], x.Shape[2]/b, x.Shape[3]/b
 	line, area := x.Shape[3], x.Shape[2]*x.Shape[3]
-	out, err := c.gather(x, []int{n, b, b, ch, h, w}, []int{ch * area, line, 1, area, b * line, b}, 0)
-	if err != nil {
-		return nil, err
-	}
-	return single(out.view([]int{n, b * b * ch, h, w}), nil)
+	out := c.gather(x, []int{n, b, b, ch, h, w}, []int{ch * area, line, 1, area, b * line, b}, 0)
+	return single(out.view([]int{n, b * b * ch, h, w}))
 }

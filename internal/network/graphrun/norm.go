@@ -1,8 +1,6 @@
 package graphrun
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -10,15 +8,12 @@ import (
 )
 
 // affine is the scale and shift of each channel that a batch norm comes to.
-func (c *call) affine(channels int) (scale, shift []float32, err error) {
+func (c *call) affine(channels int) (scale, shift []float32) {
 	var v [4][]float32
 	for i := range v {
-		t, err := c.floats(i + 1)
-		if err != nil {
-			return nil, nil, err
-		}
+		t := c.floats(i + 1)
 		if t.len() != channels {
-			return nil, nil, fmt.Errorf("it has %d values for %d channels: the numbers must be equal", t.len(),
+			fail("it has %d values for %d channels: the numbers must be equal", t.len(),
 				channels)
 		}
 		v[i] = t.Floats
@@ -30,29 +25,24 @@ func (c *call) affine(channels int) (scale, shift []float32, err error) {
 		scale[i] = float32(a)
 		shift[i] = float32(float64(v[1][i]) - a*float64(v[2][i]))
 	}
-	return scale, shift, nil
+	return scale, shift
 }
 
-func batchNorm(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(5); err != nil {
-		return nil, err
-	}
+func batchNorm(c *call) []*Tensor {
+	c.requireInputs(5)
 	x := c.in[0]
 	if len(x.Shape) < 2 || !x.isFloat() {
-		return nil, fmt.Errorf("its input of shape %d has no channels", x.Shape)
+		fail("its input of shape %d has no channels", x.Shape)
 	}
-	scale, shift, err := c.affine(x.Shape[1])
-	if err != nil {
-		return nil, err
-	}
+	scale, shift := c.affine(x.Shape[1])
 	return single(c.scaleChannels(x, scale, shift))
 }
 
 // scaleChannels computes a x + b for each channel.
-func (c *call) scaleChannels(x *Tensor, a, b []float32) (*Tensor, error) {
-	y, err := c.newFloats(x.Shape)
-	if err != nil || y.len() == 0 {
-		return y, err
+func (c *call) scaleChannels(x *Tensor, a, b []float32) *Tensor {
+	y := c.newFloats(x.Shape)
+	if y.len() == 0 {
+		return y
 	}
 	y.last = x.last
 	ch := x.Shape[1]
@@ -60,7 +50,7 @@ func (c *call) scaleChannels(x *Tensor, a, b []float32) (*Tensor, error) {
 		c.runRanges(x.len()/ch, x.len(), func(lo, hi int) {
 			simd.ScaleShift(y.Floats[lo*ch:hi*ch], x.Floats[lo*ch:hi*ch], a, b, simd.Linear())
 		})
-		return y, nil
+		return y
 	}
 	n := size(x.Shape[2:])
 	c.runRanges(x.Shape[0]*ch, x.len(), func(lo, hi int) {
@@ -71,7 +61,7 @@ func (c *call) scaleChannels(x *Tensor, a, b []float32) (*Tensor, error) {
 			}
 		}
 	})
-	return y, nil
+	return y
 }
 
 // moments are the mean and the variance of values, in float64.
@@ -87,13 +77,10 @@ func moments(v []float32) (mean, variance float64) {
 
 // groupNorm normalises each image over groups of channels: of InstanceNormalization each channel
 // is one. Up to opset 20 GroupNormalization has a scale for each group.
-func groupNorm(c *call) ([]*Tensor, error) {
-	x, err := c.floats(0)
-	if err != nil {
-		return nil, err
-	}
+func groupNorm(c *call) []*Tensor {
+	x := c.floats(0)
 	if len(x.Shape) < 3 || x.len() == 0 {
-		return nil, fmt.Errorf("its input of shape %d is not an image", x.Shape)
+		fail("its input of shape %d is not an image", x.Shape)
 	}
 	n, ch := x.Shape[0], x.Shape[1]
 	groups := ch
@@ -101,14 +88,11 @@ func groupNorm(c *call) ([]*Tensor, error) {
 		groups = int(min(max(c.int("num_groups", 0), 0), maxSide))
 	}
 	if groups < 1 || ch%groups != 0 {
-		return nil, fmt.Errorf("num_groups is %d, which does not divide %d channels", groups, ch)
+		fail("num_groups is %d, which does not divide %d channels", groups, ch)
 	}
 	var affine [2][]float32
 	for i := range affine {
-		t, err := c.floats(i + 1)
-		if err != nil {
-			return nil, err
-		}
+		t := c.floats(i + 1)
 		affine[i] = t.Floats
 		if t.len() == groups && groups != ch {
 			affine[i] = nil
@@ -117,13 +101,10 @@ func groupNorm(c *call) ([]*Tensor, error) {
 			}
 		}
 		if len(affine[i]) != ch {
-			return nil, fmt.Errorf("it has %d values for %d channels: the numbers must be equal", t.len(), ch)
+			fail("it has %d values for %d channels: the numbers must be equal", t.len(), ch)
 		}
 	}
-	y, err := c.newFloats(x.Shape)
-	if err != nil {
-		return nil, err
-	}
+	y := c.newFloats(x.Shape)
 	eps := float64(c.float("epsilon", 1e-5))
 	area := size(x.Shape[2:])
 	few := ch / groups
@@ -142,26 +123,23 @@ func groupNorm(c *call) ([]*Tensor, error) {
 			}
 		}
 	})
-	return single(y, nil)
+	return single(y)
 }
 
 // layerNorm is LayerNormalization or, without the mean, RMSNormalization over the axes from one on.
-func layerNorm(c *call) ([]*Tensor, error) {
-	x, err := c.floats(0)
-	if err != nil {
-		return nil, err
-	}
-	return c.normalizeRows(x, c.n.Op != "RMSNormalization" && c.n.Op != "SimplifiedLayerNormalization")
+func layerNorm(c *call) []*Tensor {
+	x := c.floats(0)
+	return c.normalizeRows(x, c.n.Op != "RMSNormalization" && c.n.Op != "SimplifiedLayerNormalization", 1, 2)
 }
 
-func (c *call) normalizeRows(x *Tensor, centred bool) ([]*Tensor, error) {
-	axis, err := AxisOf(c.int("axis", -1), len(x.Shape))
-	if err != nil {
-		return nil, err
-	}
+// normalizeRows computes (x - mean) / sqrt(variance + epsilon) or, if it is not centred,
+// x / sqrt(mean of x^2 + epsilon), for each row of the axes from one on, times a scale plus a bias, which are
+// inputs of these numbers.
+func (c *call) normalizeRows(x *Tensor, centred bool, weights ...int) []*Tensor {
+	axis := c.axis("axis", -1, len(x.Shape))
 	width := size(x.Shape[axis:])
 	if width == 0 || x.len() == 0 {
-		return nil, fmt.Errorf("its input of shape %d has no values to normalize", x.Shape)
+		fail("its input of shape %d has no values to normalize", x.Shape)
 	}
 	rows := x.len() / width
 	usual := float32(1e-5)
@@ -169,30 +147,20 @@ func (c *call) normalizeRows(x *Tensor, centred bool) ([]*Tensor, error) {
 		usual = 1e-12
 	}
 	eps := c.float("epsilon", usual)
-	var affine [2][]float32
-	for i, otherwise := range []float32{1, 0} {
-		affine[i] = slices.Repeat([]float32{otherwise}, width)
-		if !c.hasInput(i + 1) {
+	affine := [2][]float32{slices.Repeat([]float32{1}, width), make([]float32, width)}
+	for i, at := range weights {
+		if !c.hasInput(at) {
 			continue
 		}
-		t, err := c.floats(i + 1)
-		if err != nil {
-			return nil, err
-		}
+		t := c.floats(at)
 		if s, err := Broadcast(t.Shape, x.Shape[axis:]); err != nil || size(s) != width {
-			return nil, fmt.Errorf("its weights of shape %d do not fit values of shape %d", t.Shape, x.Shape[axis:])
+			fail("its weights of shape %d do not fit values of shape %d", t.Shape, x.Shape[axis:])
 		}
 		c.broadcastEach(x.Shape[axis:], [][]int{leadingOnes(t.Shape, len(x.Shape)-axis)},
 			func(k int, at []int) { affine[i][k] = t.Floats[at[0]] })
 	}
-	y, err := c.newFloats(x.Shape)
-	if err != nil {
-		return nil, err
-	}
-	stats, err := c.newFloats([]int{2 * rows})
-	if err != nil {
-		return nil, err
-	}
+	y := c.newFloats(x.Shape)
+	stats := c.newFloats([]int{2 * rows})
 	c.runRanges(rows, 4*x.len(), func(lo, hi int) {
 		if centred {
 			simd.LayerNorm(y.Floats[lo*width:hi*width], x.Floats[lo*width:hi*width], affine[0], affine[1],
@@ -224,7 +192,7 @@ func leadingOnes(shape []int, n int) []int {
 }
 
 // withStatistics adds the outputs of the means and the inverse deviations, where they are asked for.
-func (c *call) withStatistics(y, stats *Tensor, axis int, centred bool) ([]*Tensor, error) {
+func (c *call) withStatistics(y, stats *Tensor, axis int, centred bool) []*Tensor {
 	out := []*Tensor{y}
 	shape := slices.Clone(y.Shape)
 	for i := axis; i < len(shape); i++ {
@@ -235,16 +203,13 @@ func (c *call) withStatistics(y, stats *Tensor, axis int, centred bool) ([]*Tens
 		first = 1
 	}
 	for k := first; k < 2 && len(c.n.out) > len(out) && !isSkip(c.n.Op); k++ {
-		t, err := c.newFloats(shape)
-		if err != nil {
-			return nil, err
-		}
+		t := c.newFloats(shape)
 		for i := range t.Floats {
 			t.Floats[i] = stats.Floats[2*i+k]
 		}
 		out = append(out, t)
 	}
-	return out, nil
+	return out
 }
 
 func isSkip(op string) bool {
@@ -253,60 +218,36 @@ func isSkip(op string) bool {
 
 // skipLayerNorm is a layer norm of the sum of two inputs and a bias, which it returns as its fourth
 // output.
-func skipLayerNorm(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(3); err != nil {
-		return nil, err
-	}
+func skipLayerNorm(c *call) []*Tensor {
+	c.requireInputs(3)
 	if !c.in[0].isFloat() {
-		return nil, errors.New("its input must hold floating-point numbers")
+		fail("its input must hold floating-point numbers")
 	}
 	centred := c.n.Op == "SkipLayerNormalization"
-	sum, err := c.pair("Add", c.in[0], c.in[1])
-	if err != nil {
-		return nil, err
-	}
+	sum := c.pair("Add", c.in[0], c.in[1])
 	bias := 4
 	if !centred {
 		bias = 3
 	}
 	if c.hasInput(bias) {
-		if sum, err = c.pair("Add", sum, c.in[bias]); err != nil {
-			return nil, err
-		}
+		sum = c.pair("Add", sum, c.in[bias])
 	}
-	inner := *c
-	inner.in = []*Tensor{sum, c.in[2]}
-	if centred && c.hasInput(3) {
-		inner.in = append(inner.in, c.in[3])
+	weights := []int{2}
+	if centred {
+		weights = append(weights, 3)
 	}
-	if sum, err = inner.contiguous(sum); err != nil {
-		return nil, err
-	}
-	out, err := inner.normalizeRows(sum, centred)
-	c.fresh, c.err = inner.fresh, errors.Join(c.err, inner.err)
-	if err != nil {
-		return nil, err
-	}
-	return []*Tensor{out[0], nil, nil, sum}, nil
+	sum = c.contiguous(sum)
+	return []*Tensor{c.normalizeRows(sum, centred, weights...)[0], nil, nil, sum}
 }
 
-func lpNorm(c *call) ([]*Tensor, error) {
-	x, err := c.floats(0)
-	if err != nil {
-		return nil, err
-	}
-	axis, err := AxisOf(c.int("axis", -1), len(x.Shape))
-	if err != nil {
-		return nil, err
-	}
+func lpNorm(c *call) []*Tensor {
+	x := c.floats(0)
+	axis := c.axis("axis", -1, len(x.Shape))
 	p := c.int("p", 2)
 	if p != 1 && p != 2 {
-		return nil, fmt.Errorf("p is %d: only norms of order 1 and 2 are supported", p)
+		fail("p is %d: only norms of order 1 and 2 are supported", p)
 	}
-	y, err := c.newFloats(x.Shape)
-	if err != nil {
-		return nil, err
-	}
+	y := c.newFloats(x.Shape)
 	outer, side, inner := lines(x.Shape, axis)
 	for o := range outer {
 		for i := range inner {
@@ -330,28 +271,20 @@ func lpNorm(c *call) ([]*Tensor, error) {
 			}
 		}
 	}
-	return single(y, nil)
+	return single(y)
 }
 
 // lrn divides by a power of the squares of neighbouring channels.
-func lrn(c *call) ([]*Tensor, error) {
-	x, err := c.floats(0)
-	if err != nil {
-		return nil, err
-	}
+func lrn(c *call) []*Tensor {
+	x := c.floats(0)
 	wide := int(min(max(c.int("size", 1), 1), maxSide))
 	alpha, beta, bias := float64(c.float("alpha", 1e-4)), float64(c.float("beta", 0.75)), float64(c.float("bias", 1))
 	if len(x.Shape) < 3 {
-		return nil, fmt.Errorf("its input of shape %d is not an image", x.Shape)
+		fail("its input of shape %d is not an image", x.Shape)
 	}
-	y, err := c.newFloats(x.Shape)
-	if err != nil {
-		return nil, err
-	}
+	y := c.newFloats(x.Shape)
 	ch, area := x.Shape[1], size(x.Shape[2:])
-	if !c.spend(plainWork, y.len(), min(wide, ch)) {
-		return nil, c.err
-	}
+	c.spend(plainWork, y.len(), min(wide, ch))
 	before, after := (wide-1)/2, wide-1-(wide-1)/2
 	for i := range y.Floats {
 		n, k, p := i/(ch*area), i/area%ch, i%area
@@ -362,31 +295,25 @@ func lrn(c *call) ([]*Tensor, error) {
 		}
 		y.Floats[i] = float32(float64(x.Floats[i]) / math.Pow(bias+alpha/float64(wide)*sum, beta))
 	}
-	return single(y, nil)
+	return single(y)
 }
 
 // meanVariance is (x - mean) / deviation over some axes.
-func meanVariance(c *call) ([]*Tensor, error) {
-	x, err := c.floats(0)
-	if err != nil {
-		return nil, err
-	}
+func meanVariance(c *call) []*Tensor {
+	x := c.floats(0)
 	list := c.list("axes")
 	if list == nil {
 		list = []int64{0, 2, 3}
 	}
-	axes, err := AxesOf(list, len(x.Shape))
-	if err != nil {
-		return nil, err
-	}
+	axes := must(AxesOf(list, len(x.Shape)))
 	own := strides(x.Shape)
 	kept, over := slices.Clone(x.Shape), slices.Repeat([]int{1}, len(x.Shape))
 	for _, i := range axes {
 		kept[i], over[i] = 1, x.Shape[i]
 	}
-	y, err := c.newFloats(x.Shape)
-	if err != nil || x.len() == 0 {
-		return single(y, err)
+	y := c.newFloats(x.Shape)
+	if x.len() == 0 {
+		return single(y)
 	}
 	offsets := func(shape []int) (list []int) {
 		r := newRows(shape, own)
@@ -408,5 +335,5 @@ func meanVariance(c *call) ([]*Tensor, error) {
 			y.Floats[from+d] = float32((float64(x.Floats[from+d]) - mean) / (math.Sqrt(variance) + 1e-9))
 		}
 	}
-	return single(y, nil)
+	return single(y)
 }

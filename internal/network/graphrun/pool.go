@@ -1,7 +1,6 @@
 package graphrun
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
@@ -9,39 +8,26 @@ import (
 )
 
 // pool2 computes the maxima, means or norms under windows.
-func pool2(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
+func pool2(c *call) []*Tensor {
+	c.requireInputs(1)
 	x := c.in[0]
 	if len(x.Shape) < 3 {
-		return nil, fmt.Errorf("its input of shape %d is not an image", x.Shape)
+		fail("its input of shape %d is not an image", x.Shape)
 	}
-	w, err := c.window(x.Shape[2:], nil)
-	if err != nil {
-		return nil, err
-	}
+	w := c.window(x.Shape[2:], nil)
 	wantsIndex := len(c.n.out) > 1 && c.n.out[1] >= 0
 	if len(x.Shape) == 4 && x.isFloat() && c.n.Op != "LpPool" && !wantsIndex && x.len() > 0 {
 		return single(c.poolImage(x, w))
 	}
-	if x, err = c.contiguous(x); err != nil {
-		return nil, err
-	}
+	x = c.contiguous(x)
 	return c.poolAny(x, w, wantsIndex)
 }
 
 // poolImage pools an image whose channels lie last, all channels of a position at a time.
-func (c *call) poolImage(x *Tensor, w *window) (*Tensor, error) {
-	x, err := c.channelsLast(x)
-	if err != nil {
-		return nil, err
-	}
+func (c *call) poolImage(x *Tensor, w *window) *Tensor {
+	x = c.channelsLast(x)
 	n, ch := x.Shape[0], x.Shape[1]
-	y, err := c.newFloats([]int{n, ch, w.out[0], w.out[1]})
-	if err != nil {
-		return nil, err
-	}
+	y := c.newFloats([]int{n, ch, w.out[0], w.out[1]})
 	y.last = true
 	largest := c.n.Op == "MaxPool"
 	padded := c.int("count_include_pad", 0) != 0
@@ -87,7 +73,7 @@ func (c *call) poolImage(x *Tensor, w *window) (*Tensor, error) {
 			}
 		}
 	})
-	return y, nil
+	return y
 }
 
 // meanDivisor is what a mean is divided by: the values in the window or, with padding, also those that
@@ -111,30 +97,23 @@ func (w *window) meanDivisor(place []int, inside int, padded bool) float32 {
 }
 
 // poolAny pools any number of axes. The places of maxima are those in the whole input.
-func (c *call) poolAny(x *Tensor, w *window, wantsIndex bool) ([]*Tensor, error) {
-	y, err := c.newLike(x, append([]int{x.Shape[0], x.Shape[1]}, w.out...))
-	if err != nil {
-		return nil, err
-	}
+func (c *call) poolAny(x *Tensor, w *window, wantsIndex bool) []*Tensor {
+	y := c.newLike(x, append([]int{x.Shape[0], x.Shape[1]}, w.out...))
 	if !x.isFloat() && c.n.Op != "MaxPool" {
-		return nil, fmt.Errorf("%s is not supported for integers", c.n.Op)
+		fail("%s is not supported for integers", c.n.Op)
 	}
 	var index *Tensor
 	if wantsIndex {
 		if c.int("storage_order", 0) != 0 {
-			return nil, fmt.Errorf("storage_order 1 is not supported")
+			fail("storage_order 1 is not supported")
 		}
-		if index, err = c.newInts(y.Shape, onnx.Int64); err != nil {
-			return nil, err
-		}
+		index = c.newInts(y.Shape, onnx.Int64)
 	}
 	p := float64(c.int("p", 2))
 	padded := c.int("count_include_pad", 0) != 0
 	taps := w.taps()
 	area, positions := size(w.in), size(w.out)
-	if !c.spend(plainWork, y.len(), len(taps)) {
-		return nil, c.err
-	}
+	c.spend(plainWork, y.len(), len(taps))
 	place := make([]int, len(w.out))
 	for k := range y.len() {
 		plane := k / positions
@@ -173,34 +152,26 @@ func (c *call) poolAny(x *Tensor, w *window, wantsIndex bool) ([]*Tensor, error)
 		}
 	}
 	if index != nil {
-		return []*Tensor{y, index}, nil
+		return []*Tensor{y, index}
 	}
-	return single(y, nil)
+	return single(y)
 }
 
-func globalPool(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
+func globalPool(c *call) []*Tensor {
+	c.requireInputs(1)
 	x := c.in[0]
 	if len(x.Shape) < 3 || !x.isFloat() {
-		return nil, fmt.Errorf("its input of shape %d is not an image of floating-point numbers", x.Shape)
+		fail("its input of shape %d is not an image of floating-point numbers", x.Shape)
 	}
 	if x.last && c.n.Op == "GlobalAveragePool" {
 		return single(c.overPositions(x, true))
 	}
-	x, err := c.contiguous(x)
-	if err != nil {
-		return nil, err
-	}
+	x = c.contiguous(x)
 	shape := append([]int{}, x.Shape...)
 	for i := range shape[2:] {
 		shape[2+i] = 1
 	}
-	y, err := c.newFloats(shape)
-	if err != nil {
-		return nil, err
-	}
+	y := c.newFloats(shape)
 	n := size(x.Shape[2:])
 	p := float64(c.int("p", 2))
 	for i := range y.Floats {
@@ -218,5 +189,5 @@ func globalPool(c *call) ([]*Tensor, error) {
 			y.Floats[i] = float32(math.Pow(sum, 1/p))
 		}
 	}
-	return single(y, nil)
+	return single(y)
 }

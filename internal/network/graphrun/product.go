@@ -1,7 +1,6 @@
 package graphrun
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -36,29 +35,25 @@ func newLinear(w *value, turned bool) *linear {
 }
 
 // apply computes x W + what follows it, for x of any number of rows.
-func (l *linear) apply(c *call, x *Tensor, shape []int) (*Tensor, error) {
-	y, err := c.newFloats(shape)
-	if err != nil || y.len() == 0 {
-		return y, err
+func (l *linear) apply(c *call, x *Tensor, shape []int) *Tensor {
+	y := c.newFloats(shape)
+	if y.len() == 0 {
+		return y
 	}
 	if l.in == 0 {
-		return nil, errors.New("the inner dimension of its product is 0")
+		fail("the inner dimension of its product is 0")
 	}
 	s := conv.Shape{N: 1, H: len(x.Floats) / l.in, W: 1, C: l.in, K: l.out, R: 1, S: 1, StrideH: 1, StrideW: 1,
 		Groups: 1}
-	e, err := c.epilogue(shape, false)
-	if err != nil {
-		return nil, err
-	}
-	if e.Filters = &l.filters; !c.spend(y.len(), l.in) {
-		return nil, c.err
-	}
+	e := c.epilogue(shape, false)
+	e.Filters = &l.filters
+	c.spend(y.len(), l.in)
 	conv.Forward(&c.ws, &s, x.Floats, l.w, y.Floats, e)
-	return y, nil
+	return y
 }
 
 // epilogue is what the node does with its result, of the given shape, before it is stored.
-func (c *call) epilogue(shape []int, last bool) (*conv.Epilogue, error) {
+func (c *call) epilogue(shape []int, last bool) *conv.Epilogue {
 	j := &c.n.join
 	e := &conv.Epilogue{Scale: j.scale, Shift: j.shift, ReLU: j.relu, ReLU6: j.relu6}
 	if f := j.act; f != nil {
@@ -67,20 +62,16 @@ func (c *call) epilogue(shape []int, last bool) (*conv.Epilogue, error) {
 	if len(j.reads) > 0 {
 		t := c.tensor(j.reads[0])
 		if !slices.Equal(t.Shape, shape) || !t.isFloat() {
-			return nil, fmt.Errorf("tensors of shapes %d and %d cannot be added", t.Shape, shape)
+			fail("tensors of shapes %d and %d cannot be added", t.Shape, shape)
 		}
-		var err error
 		if last {
-			t, err = c.channelsLast(t)
+			t = c.channelsLast(t)
 		} else {
-			t, err = c.contiguous(t)
-		}
-		if err != nil {
-			return nil, err
+			t = c.contiguous(t)
 		}
 		e.Residual = t.Floats
 	}
-	return e, nil
+	return e
 }
 
 // constantMatrix reports an input that is a matrix of constant weights.
@@ -93,12 +84,12 @@ func (c *call) constantMatrix(i int) bool {
 }
 
 // weight returns an input in the order of its shape, whatever order its memory has.
-func (c *call) weight(i int) (*Tensor, error) {
+func (c *call) weight(i int) *Tensor {
 	if !c.hasInput(i) {
-		return nil, fmt.Errorf("it has no input %d", i)
+		fail("it has no input %d", i)
 	}
 	if v := &c.values[c.n.in[i]]; v.constant != nil && v.layout != AsIs {
-		return v.inOrder(), nil
+		return v.inOrder()
 	}
 	return c.contiguous(c.in[i])
 }
@@ -121,47 +112,42 @@ func MatMulShape(x, y []int) (shape, batch []int, err error) {
 	return shape, batch, err
 }
 
-func matMul(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(2); err != nil {
-		return nil, err
-	}
+func matMulShape(x, y []int) (shape, batch []int) {
+	shape, batch, err := MatMulShape(x, y)
+	return must(shape, err), batch
+}
+
+func matMul(c *call) []*Tensor {
+	c.requireInputs(2)
 	turnX, turnY, alpha := c.int("transA", 0) != 0, c.int("transB", 0) != 0, c.float("alpha", 1)
 	if c.int("transBatchA", 0) != 0 || c.int("transBatchB", 0) != 0 {
-		return nil, errors.New("transBatchA and transBatchB are not supported")
+		fail("transBatchA and transBatchB are not supported")
 	}
-	x, err := c.contiguous(c.in[0])
-	if err != nil {
-		return nil, err
-	}
+	x := c.contiguous(c.in[0])
 	if !x.isFloat() || !c.in[1].isFloat() {
 		return c.wholeMatMul(x, c.in[1])
 	}
 	if c.constantMatrix(1) && !turnX && alpha == 1 && len(x.Shape) > 0 && x.len() > 0 {
-		return c.linearMatMul(x, turnY)
+		return single(c.linearMatMul(x, turnY))
 	}
-	y, err := c.weight(1)
-	if err != nil {
-		return nil, err
-	}
+	y := c.weight(1)
 	if c.n.in[0] >= 0 {
-		if x, err = c.weight(0); err != nil {
-			return nil, err
-		}
+		x = c.weight(0)
 	}
 	return single(c.products(x, y, turnX, turnY, alpha))
 }
 
-func (c *call) linearMatMul(x *Tensor, turned bool) ([]*Tensor, error) {
+func (c *call) linearMatMul(x *Tensor, turned bool) *Tensor {
 	l, ok := c.n.state.(*linear)
 	if !ok {
 		l = newLinear(&c.values[c.n.in[1]], turned)
 		c.n.state = l
 	}
 	if k := x.Shape[len(x.Shape)-1]; k != l.in {
-		return nil, fmt.Errorf("matrices of shapes %d and %d cannot be multiplied", x.Shape, c.in[1].Shape)
+		fail("matrices of shapes %d and %d cannot be multiplied", x.Shape, c.in[1].Shape)
 	}
 	shape := append(slices.Clone(x.Shape[:len(x.Shape)-1]), l.out)
-	return single(l.apply(c, x, shape))
+	return l.apply(c, x, shape)
 }
 
 // transposedShape swaps the last two axes if a matrix is to be transposed.
@@ -176,15 +162,12 @@ func transposedShape(s []int, turned bool) []int {
 }
 
 // products multiplies the matrices of two tensors.
-func (c *call) products(x, y *Tensor, turnX, turnY bool, alpha float32) (*Tensor, error) {
+func (c *call) products(x, y *Tensor, turnX, turnY bool, alpha float32) *Tensor {
 	xs, ys := transposedShape(x.Shape, turnX), transposedShape(y.Shape, turnY)
-	shape, batch, err := MatMulShape(xs, ys)
-	if err != nil {
-		return nil, err
-	}
-	out, err := c.newFloats(shape)
-	if err != nil || out.len() == 0 {
-		return out, err
+	shape, batch := matMulShape(xs, ys)
+	out := c.newFloats(shape)
+	if out.len() == 0 {
+		return out
 	}
 	m, k, n := 1, xs[len(xs)-1], 1
 	if len(xs) > 1 {
@@ -195,13 +178,11 @@ func (c *call) products(x, y *Tensor, turnX, turnY bool, alpha float32) (*Tensor
 	}
 	if k == 0 {
 		clear(out.Floats)
-		return out, nil
+		return out
 	}
 	at := c.batches(batch, xs, ys)
 	work := 2 * len(out.Floats) * k
-	if !c.spend(len(out.Floats), k) {
-		return nil, c.err
-	}
+	c.spend(len(out.Floats), k)
 	c.divide(len(at), work, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			a, b := x.Floats[at[i][0]*m*k:][:m*k], y.Floats[at[i][1]*k*n:][:k*n]
@@ -210,7 +191,7 @@ func (c *call) products(x, y *Tensor, turnX, turnY bool, alpha float32) (*Tensor
 				0, denseOf(out.Floats[i*m*n:(i+1)*m*n], m, n, false))
 		}
 	})
-	return out, nil
+	return out
 }
 
 // denseOf views values as a matrix of rows x cols or, if they are transposed, of cols x rows.
@@ -231,23 +212,20 @@ func (c *call) batches(batch, xs, ys []int) [][2]int {
 }
 
 // wholeMatMul multiplies matrices of integers.
-func (c *call) wholeMatMul(x, y *Tensor) ([]*Tensor, error) {
+func (c *call) wholeMatMul(x, y *Tensor) []*Tensor {
 	if x.isFloat() || y.isFloat() {
-		return nil, errors.New("integers and floating-point numbers cannot be mixed")
+		fail("integers and floating-point numbers cannot be mixed")
 	}
 	return single(c.integerProducts(x, y, x.typ))
 }
 
 // integerProducts computes products of integers exactly: in float32 over so few values that no sum
 // needs more than its 24 bits, or, of large integers, one by one.
-func (c *call) integerProducts(x, y *Tensor, typ onnx.DataType) (*Tensor, error) {
-	shape, batch, err := MatMulShape(x.Shape, y.Shape)
-	if err != nil {
-		return nil, err
-	}
-	out, err := c.newInts(shape, typ)
-	if err != nil || out.len() == 0 {
-		return out, err
+func (c *call) integerProducts(x, y *Tensor, typ onnx.DataType) *Tensor {
+	shape, batch := matMulShape(x.Shape, y.Shape)
+	out := c.newInts(shape, typ)
+	if out.len() == 0 {
+		return out
 	}
 	clear(out.Ints)
 	m, k, n := 1, x.Shape[len(x.Shape)-1], 1
@@ -257,9 +235,7 @@ func (c *call) integerProducts(x, y *Tensor, typ onnx.DataType) (*Tensor, error)
 	if len(y.Shape) > 1 {
 		n = y.Shape[len(y.Shape)-1]
 	}
-	if !c.spend(plainWork, out.len(), k) {
-		return nil, c.err
-	}
+	c.spend(plainWork, out.len(), k)
 	block := 1 << 24 / max(largest(x.Ints)*largest(y.Ints), 1)
 	for i, at := range c.batches(batch, x.Shape, y.Shape) {
 		a, b, to := x.Ints[at[0]*m*k:][:m*k], y.Ints[at[1]*k*n:][:k*n], out.Ints[i*m*n:(i+1)*m*n]
@@ -292,7 +268,7 @@ func (c *call) integerProducts(x, y *Tensor, typ onnx.DataType) (*Tensor, error)
 	for i, v := range out.Ints {
 		out.Ints[i] = wrapInt(v, typ)
 	}
-	return out, nil
+	return out
 }
 
 // largest is the largest absolute value, at most 2^25.
@@ -304,53 +280,40 @@ func largest(v []int64) int64 {
 	return min(most, 1<<25)
 }
 
-func gemm(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(2); err != nil {
-		return nil, err
-	}
+func gemm(c *call) []*Tensor {
+	c.requireInputs(2)
 	turnX, turnY := c.int("transA", 0) != 0, c.int("transB", 0) != 0
 	alpha, beta := c.float("alpha", 1), c.float("beta", 1)
-	x, err := c.floats(0)
-	if err != nil {
-		return nil, err
-	}
+	x := c.floats(0)
 	if len(x.Shape) != 2 || len(c.in[1].Shape) != 2 || !c.in[1].isFloat() {
-		return nil, errors.New("it needs two matrices of floating-point numbers")
+		fail("it needs two matrices of floating-point numbers")
 	}
-	var out []*Tensor
+	var out *Tensor
 	if c.constantMatrix(1) && !turnX && alpha == 1 && x.len() > 0 {
-		out, err = c.linearMatMul(x, turnY)
+		out = c.linearMatMul(x, turnY)
 	} else {
-		var y *Tensor
-		if y, err = c.weight(1); err == nil {
-			if x, err = c.weight(0); err == nil {
-				out, err = single(c.products(x, y, turnX, turnY, alpha))
-			}
-		}
+		y := c.weight(1)
+		out = c.products(c.weight(0), y, turnX, turnY, alpha)
 	}
-	if err != nil || !c.hasInput(2) || c.n.join.biased {
-		return c.activate(out, err)
+	if !c.hasInput(2) || c.n.join.biased {
+		return c.activate(out)
 	}
 	add := c.in[2]
 	if beta != 1 {
-		if add, err = c.floats(2); err != nil {
-			return nil, err
-		}
-		if add, err = c.mapValues(add, elementwise(func(v float32) float32 { return v * beta })); err != nil {
-			return nil, err
-		}
+		add = c.floats(2)
+		add = c.mapValues(add, elementwise(func(v float32) float32 { return v * beta }))
 	}
-	if s, err := Broadcast(out[0].Shape, add.Shape); err != nil || !slices.Equal(s, out[0].Shape) {
-		return nil, fmt.Errorf("its bias of shape %d does not fit a product of shape %d", add.Shape, out[0].Shape)
+	if s, err := Broadcast(out.Shape, add.Shape); err != nil || !slices.Equal(s, out.Shape) {
+		fail("its bias of shape %d does not fit a product of shape %d", add.Shape, out.Shape)
 	}
-	return c.activate(single(c.pair("Add", out[0], add)))
+	return c.activate(c.pair("Add", out, add))
 }
 
 // activate applies the activation that operators of com.microsoft name in an attribute.
-func (c *call) activate(out []*Tensor, err error) ([]*Tensor, error) {
+func (c *call) activate(out *Tensor) []*Tensor {
 	name := c.text("activation", "")
-	if err != nil || name == "" {
-		return out, err
+	if name == "" {
+		return single(out)
 	}
 	param := func(i int, otherwise float32) float32 { // a convolution has a list of them, a product attributes
 		if a := c.n.Attr("activation_params"); a != nil && i < len(a.Floats) {
@@ -375,24 +338,17 @@ func (c *call) activate(out []*Tensor, err error) ([]*Tensor, error) {
 	case "Relu", "Sigmoid", "Tanh", "Softplus", "Softsign":
 		f = c.vectorFunction(name)
 	default:
-		return nil, fmt.Errorf("activation %q is not supported", name)
+		fail("activation %q is not supported", name)
 	}
-	return single(c.mapValues(out[0], f))
+	return single(c.mapValues(out, f))
 }
 
 // biasGelu is GELU of the sum of the inputs.
-func biasGelu(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
-	x, err := c.floats(0)
-	if err != nil {
-		return nil, err
-	}
+func biasGelu(c *call) []*Tensor {
+	c.requireInputs(1)
+	x := c.floats(0)
 	if c.hasInput(1) {
-		if x, err = c.pair("Add", x, c.in[1]); err != nil {
-			return nil, err
-		}
+		x = c.pair("Add", x, c.in[1])
 	}
 	return single(c.mapValues(x, c.vectorFunction(c.n.Op)))
 }

@@ -69,7 +69,7 @@ type node struct {
 func (n *node) reads() []int { return slices.Concat(n.in, n.outer, n.join.reads) }
 
 // operator computes a node's outputs.
-type operator func(c *call) ([]*Tensor, error)
+type operator func(c *call) []*Tensor
 
 // Unsupported is the error of a graph with operators that are not computed.
 type Unsupported struct {
@@ -84,8 +84,9 @@ func (e *Unsupported) Error() string {
 }
 
 // Compile prepares a graph. It runs it once for an input of small numbers.
-func Compile(m *onnx.Model, opt Options) (*Program, error) {
-	p := &Program{opset: m.Opset(), pool: newPool(), typ: opt.Type}
+func Compile(m *onnx.Model, opt Options) (p *Program, err error) {
+	defer catch(&err)
+	p = &Program{opset: m.Opset(), pool: newPool(), typ: opt.Type}
 	b := &builder{p: p, scope: &scope{names: map[string]int{}}}
 	if err := b.model(m, opt); err != nil {
 		return nil, err
@@ -229,11 +230,7 @@ func (p *Program) keep(c *call, out []*Tensor) error {
 		if i < 0 || k >= len(out) || out[k] == nil {
 			continue
 		}
-		t, err := c.contiguous(out[k])
-		if err != nil {
-			return err
-		}
-		own := t.clone()
+		own := c.contiguous(out[k]).clone()
 		p.values[i].constant, p.values[i].shape = own, own.Shape
 		p.folded = budget.Sum(p.folded, 4*int64(len(own.Floats)), 8*int64(len(own.Ints)))
 	}
@@ -347,6 +344,7 @@ func (p *Program) Run(x []float32) ([]*Tensor, error) {
 
 // RunTensor is Run for a tensor that Floats or Integers made.
 func (p *Program) RunTensor(in *Tensor) (list []*Tensor, err error) {
+	defer catch(&err)
 	for i := range p.live {
 		p.release(i)
 	}
@@ -369,9 +367,7 @@ func (p *Program) RunTensor(in *Tensor) (list []*Tensor, err error) {
 			return nil, errors.New("the graph computed no output")
 		}
 		c := &call{Program: p}
-		if t, err = c.contiguous(t); err != nil {
-			return nil, err
-		}
+		t = c.contiguous(t)
 		list = append(list, t)
 		if p.values[i].constant == nil { // in the place of what lies in another order, until the next run
 			t.mem.refs++

@@ -1,8 +1,6 @@
 package graphrun
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -85,14 +83,9 @@ func total(v []float32) float64 {
 }
 
 // reduceAxes are the axes that a reduction goes over and the shape of what is left.
-func (c *call) reduceAxes(shape []int) (axes, to []int, err error) {
-	want, ok, err := c.numbers(1, "axes")
-	if err != nil {
-		return nil, nil, err
-	}
-	if axes, err = AxesOf(want, len(shape)); err != nil {
-		return nil, nil, err
-	}
+func (c *call) reduceAxes(shape []int) (axes, to []int) {
+	want, ok := c.numbers(1, "axes")
+	axes = must(AxesOf(want, len(shape)))
 	if (!ok || len(axes) == 0) && c.int("noop_with_empty_axes", 0) == 0 {
 		axes = nil
 		for i := range shape {
@@ -108,33 +101,23 @@ func (c *call) reduceAxes(shape []int) (axes, to []int, err error) {
 			to = append(to, 1)
 		}
 	}
-	return axes, to, nil
+	return axes, to
 }
 
-func reduce(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
+func reduce(c *call) []*Tensor {
+	c.requireInputs(1)
 	x := c.in[0]
-	axes, to, err := c.reduceAxes(x.Shape)
-	if err != nil {
-		return nil, err
-	}
+	axes, to := c.reduceAxes(x.Shape)
 	if x.last && slices.Equal(axes, []int{2, 3}) && (c.n.Op == "ReduceMean" || c.n.Op == "ReduceSum") {
-		out, err := c.overPositions(x, c.n.Op == "ReduceMean")
-		if err != nil {
-			return nil, err
-		}
-		return single(out.view(to), nil)
+		out := c.overPositions(x, c.n.Op == "ReduceMean")
+		return single(out.view(to))
 	}
-	if x, err = c.contiguous(x); err != nil {
-		return nil, err
-	}
-	return single(c.reduceFloats(x, axes, to))
+	return single(c.reduceTo(c.n.Op, c.contiguous(x), axes, to))
 }
 
-// reduceFloats brings the axes that are summed over to the end.
-func (c *call) reduceFloats(x *Tensor, axes, to []int) (*Tensor, error) {
+// reduceTo brings the axes that an operator reduces to the end, so that each of its results is that of one row. The
+// result has the shape to.
+func (c *call) reduceTo(op string, x *Tensor, axes, to []int) *Tensor {
 	own := strides(x.Shape)
 	var shape, stride []int
 	n := 1
@@ -147,72 +130,63 @@ func (c *call) reduceFloats(x *Tensor, axes, to []int) (*Tensor, error) {
 		shape, stride = append(shape, x.Shape[i]), append(stride, own[i])
 		n *= x.Shape[i]
 	}
-	if !slices.IsSorted(stride) || len(axes) > 0 {
-		moved := slices.Clone(x.Shape)
-		if !slices.Equal(shape, moved) || !slices.Equal(stride, own) {
-			var err error
-			if x, err = c.gather(x, shape, stride, 0); err != nil {
-				return nil, err
-			}
-		}
+	if !slices.Equal(shape, x.Shape) || !slices.Equal(stride, own) {
+		x = c.gather(x, shape, stride, 0)
 	}
-	out, err := c.newLike(x, to)
-	if err != nil {
-		return nil, err
-	}
+	out := c.newLike(x, to)
 	if !x.isFloat() {
-		return out, c.reduceInts(out, x, n)
+		f := integerReductions[op]
+		if f == nil {
+			fail("%s is not supported for integers", op)
+		}
+		for i := range out.Ints {
+			out.Ints[i] = wrapInt(f(x.Ints[i*n:(i+1)*n]), out.typ)
+		}
+		return out
 	}
-	f := reduction(c.n.Op)
+	f := reduction(op)
 	c.runRanges(out.len(), x.len(), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			out.Floats[i] = float32(f(x.Floats[i*n : (i+1)*n]))
 		}
 	})
-	return out, nil
+	return out
 }
 
-func (c *call) reduceInts(out, x *Tensor, n int) error {
-	for i := range out.Ints {
-		v := x.Ints[i*n : (i+1)*n]
-		var r int64
-		switch c.n.Op {
-		case "ReduceSum", "ReduceMean":
-			for _, a := range v {
-				r += a
-			}
-			if c.n.Op == "ReduceMean" && n > 0 {
-				r /= int64(n)
-			}
-		case "ReduceProd":
-			r = 1
-			for _, a := range v {
-				r *= a
-			}
-		case "ReduceMax", "ReduceMin":
-			if n == 0 {
-				return errors.New("its input has no values to reduce")
-			}
-			r = slices.Max(v)
-			if c.n.Op == "ReduceMin" {
-				r = slices.Min(v)
-			}
-		default:
-			return fmt.Errorf("%s is not supported for integers", c.n.Op)
+// integerReductions are the reductions that ONNX defines for integers. A sum wraps as arithmetic of int64 does.
+var integerReductions = map[string]func(v []int64) int64{
+	"ReduceSum":  wholeTotal,
+	"ReduceMean": func(v []int64) int64 { return wholeTotal(v) / int64(max(len(v), 1)) },
+	"ReduceProd": func(v []int64) int64 {
+		p := int64(1)
+		for _, x := range v {
+			p *= x
 		}
-		out.Ints[i] = wrapInt(r, out.typ)
+		return p
+	},
+	"ReduceMax": func(v []int64) int64 { return slices.Max(nonEmpty(v)) },
+	"ReduceMin": func(v []int64) int64 { return slices.Min(nonEmpty(v)) },
+}
+
+func wholeTotal(v []int64) (sum int64) {
+	for _, x := range v {
+		sum += x
 	}
-	return nil
+	return sum
+}
+
+func nonEmpty(v []int64) []int64 {
+	if len(v) == 0 {
+		fail("its input has no values to reduce")
+	}
+	return v
 }
 
 // overPositions sums or averages an image whose channels lie last.
-func (c *call) overPositions(x *Tensor, mean bool) (*Tensor, error) {
+func (c *call) overPositions(x *Tensor, mean bool) *Tensor {
 	n, ch := x.Shape[0], x.Shape[1]
 	area := x.Shape[2] * x.Shape[3]
-	out, err := c.newFloats([]int{n, ch, 1, 1})
-	if err != nil {
-		return nil, err
-	}
+	out := c.newFloats([]int{n, ch, 1, 1})
 	by := 1.0
 	if mean {
 		by = float64(area)
@@ -234,7 +208,7 @@ func (c *call) overPositions(x *Tensor, mean bool) (*Tensor, error) {
 			}
 		}
 	})
-	return out, nil
+	return out
 }
 
 // lines cuts a tensor along an axis: values of the axis are inner apart, and outer x inner lines
@@ -243,25 +217,16 @@ func lines(shape []int, axis int) (outer, side, inner int) {
 	return size(shape[:axis]), shape[axis], size(shape[axis+1:])
 }
 
-func argExtreme(c *call) ([]*Tensor, error) {
-	x, err := c.input()
-	if err != nil {
-		return nil, err
-	}
-	axis, err := AxisOf(c.int("axis", 0), len(x.Shape))
-	if err != nil {
-		return nil, err
-	}
+func argExtreme(c *call) []*Tensor {
+	x := c.input()
+	axis := c.axis("axis", 0, len(x.Shape))
 	outer, side, inner := lines(x.Shape, axis)
 	if side == 0 {
-		return nil, errors.New("its input has no values along the axis")
+		fail("its input has no values along the axis")
 	}
 	shape := slices.Clone(x.Shape)
 	shape[axis] = 1
-	out, err := c.newInts(shape, onnx.Int64)
-	if err != nil {
-		return nil, err
-	}
+	out := c.newInts(shape, onnx.Int64)
 	lastOne, largest := c.int("select_last_index", 0) != 0, c.n.Op == "ArgMax"
 	for o := range outer {
 		for i := range inner {
@@ -282,28 +247,17 @@ func argExtreme(c *call) ([]*Tensor, error) {
 	if c.int("keepdims", 1) == 0 {
 		out = out.view(slices.Delete(shape, axis, axis+1))
 	}
-	return single(out, nil)
+	return single(out)
 }
 
-func cumSum(c *call) ([]*Tensor, error) {
-	x, err := c.input()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.requireInputs(2); err != nil {
-		return nil, err
-	}
+func cumSum(c *call) []*Tensor {
+	x := c.input()
+	c.requireInputs(2)
 	if c.in[1].len() != 1 {
-		return nil, errors.New("its axis is not a single number")
+		fail("its axis is not a single number")
 	}
-	axis, err := AxisOf(toInt(c.in[1].value(0)), len(x.Shape))
-	if err != nil {
-		return nil, err
-	}
-	out, err := c.newLike(x, x.Shape)
-	if err != nil {
-		return nil, err
-	}
+	axis := must(AxisOf(toInt(c.in[1].value(0)), len(x.Shape)))
+	out := c.newLike(x, x.Shape)
 	outer, side, inner := lines(x.Shape, axis)
 	back, without := c.int("reverse", 0) != 0, c.int("exclusive", 0) != 0
 	for o := range outer {
@@ -333,41 +287,29 @@ func cumSum(c *call) ([]*Tensor, error) {
 			}
 		}
 	}
-	return single(out, nil)
+	return single(out)
 }
 
 // topK puts equal values in the order in which they stand.
-func topK(c *call) ([]*Tensor, error) {
-	x, err := c.input()
-	if err != nil {
-		return nil, err
-	}
+func topK(c *call) []*Tensor {
+	x := c.input()
 	k := c.int("k", -1)
 	if c.hasInput(1) {
-		v, err := c.in[1].integers()
-		if err != nil || len(v) != 1 {
-			return nil, errors.Join(err, errors.New("its k is not a single number"))
+		v := c.in[1].integers()
+		if len(v) != 1 {
+			fail("its k is not a single number")
 		}
 		k = v[0]
 	}
-	axis, err := AxisOf(c.int("axis", -1), len(x.Shape))
-	if err != nil {
-		return nil, err
-	}
+	axis := c.axis("axis", -1, len(x.Shape))
 	outer, side, inner := lines(x.Shape, axis)
 	if k < 0 || k > int64(side) {
-		return nil, fmt.Errorf("k is %d, but the axis has %d values", k, side)
+		fail("k is %d, but the axis has %d values", k, side)
 	}
 	shape := slices.Clone(x.Shape)
 	shape[axis] = int(k)
-	values, err := c.newLike(x, shape)
-	if err != nil {
-		return nil, err
-	}
-	index, err := c.newInts(shape, onnx.Int64)
-	if err != nil {
-		return nil, err
-	}
+	values := c.newLike(x, shape)
+	index := c.newInts(shape, onnx.Int64)
 	largest := c.int("largest", 1) != 0
 	order := make([]int, side)
 	for o := range outer {
@@ -395,15 +337,12 @@ func topK(c *call) ([]*Tensor, error) {
 			}
 		}
 	}
-	return []*Tensor{values, index}, nil
+	return []*Tensor{values, index}
 }
 
 // softmax goes over all axes from one on up to opset 12, over that one later.
-func softmax(c *call) ([]*Tensor, error) {
-	x, err := c.floats(0)
-	if err != nil {
-		return nil, err
-	}
+func softmax(c *call) []*Tensor {
+	x := c.floats(0)
 	old := c.opset < 13
 	otherwise := int64(-1)
 	if old {
@@ -413,35 +352,24 @@ func softmax(c *call) ([]*Tensor, error) {
 	if old && axis == int64(len(x.Shape)) {
 		axis--
 	}
-	at, err := AxisOf(axis, len(x.Shape))
-	if err != nil {
-		return nil, err
-	}
+	at := must(AxisOf(axis, len(x.Shape)))
 	outer, side, inner := lines(x.Shape, at)
 	if old {
 		side, inner = side*inner, 1
 	}
 	if inner != 1 { // bring the axis to the end and back
-		turned, err := c.gather(x, []int{outer, inner, side}, []int{side * inner, 1, inner}, 0)
-		if err != nil {
-			return nil, err
-		}
-		if turned, err = c.softmaxRows(turned, outer*inner, side); err != nil {
-			return nil, err
-		}
-		out, err := c.gather(turned, []int{outer, side, inner}, []int{side * inner, 1, side}, 0)
-		if err != nil {
-			return nil, err
-		}
-		return single(out.view(x.Shape), nil)
+		turned := c.gather(x, []int{outer, inner, side}, []int{side * inner, 1, inner}, 0)
+		turned = c.softmaxRows(turned, outer*inner, side)
+		out := c.gather(turned, []int{outer, side, inner}, []int{side * inner, 1, side}, 0)
+		return single(out.view(x.Shape))
 	}
 	return single(c.softmaxRows(x, outer, side))
 }
 
-func (c *call) softmaxRows(x *Tensor, rows, width int) (*Tensor, error) {
-	y, err := c.newFloats(x.Shape)
-	if err != nil || width == 0 {
-		return y, err
+func (c *call) softmaxRows(x *Tensor, rows, width int) *Tensor {
+	y := c.newFloats(x.Shape)
+	if width == 0 {
+		return y
 	}
 	op := c.n.Op
 	c.runRanges(rows, 4*x.len(), func(lo, hi int) {
@@ -472,7 +400,7 @@ func (c *call) softmaxRows(x *Tensor, rows, width int) (*Tensor, error) {
 			}
 		}
 	})
-	return y, nil
+	return y
 }
 
 // softmaxRow computes y = exp(x) / sum of exp(x); y may be x. Values that are far below the

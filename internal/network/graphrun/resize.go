@@ -1,8 +1,6 @@
 package graphrun
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 )
@@ -54,7 +52,7 @@ func source[T float32 | float64](r *resizing, i int) T {
 	return (x+0.5)/scale - 0.5
 }
 
-func (r *resizing) check() error {
+func (r *resizing) check() {
 	for _, known := range []struct {
 		what, value string
 		values      []string
@@ -65,10 +63,9 @@ func (r *resizing) check() error {
 		{"nearest_mode", r.nearest, []string{"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}},
 	} {
 		if !slices.Contains(known.values, known.value) {
-			return fmt.Errorf("%s %q is not supported", known.what, known.value)
+			fail("%s %q is not supported", known.what, known.value)
 		}
 	}
-	return nil
 }
 
 // pick rounds a place that was computed in single precision, as in other programs: where two values
@@ -156,64 +153,43 @@ func (r *resizing) taps(x float64) (from []int, weight []float64) {
 }
 
 // resize goes along one axis after the other.
-func resize(c *call) ([]*Tensor, error) {
-	x, err := c.input()
-	if err != nil {
-		return nil, err
-	}
-	plans, err := c.resizings(x)
-	if err != nil {
-		return nil, err
-	}
+func resize(c *call) []*Tensor {
+	x := c.input()
+	plans := c.resizings(x)
 	outside := c.float("extrapolation_value", 0)
 	if !x.isFloat() { // an image of bytes
-		f, err := c.newFloats(x.Shape)
-		if err != nil {
-			return nil, err
-		}
+		f := c.newFloats(x.Shape)
 		for i, v := range x.Ints {
 			f.Floats[i] = float32(v)
 		}
-		y, err := c.resizeAll(f, plans, outside)
-		if err != nil {
-			return nil, err
-		}
-		out, err := c.newInts(y.Shape, x.typ)
-		if err != nil {
-			return nil, err
-		}
+		y := c.resizeAll(f, plans, outside)
+		out := c.newInts(y.Shape, x.typ)
 		for i, v := range y.Floats {
 			out.Ints[i] = wrapInt(roundedInt(float64(v)), x.typ)
 		}
-		return single(out, nil)
+		return single(out)
 	}
 	return single(c.resizeAll(x, plans, outside))
 }
 
-func (c *call) resizeAll(x *Tensor, plans []*resizing, outside float32) (*Tensor, error) {
+func (c *call) resizeAll(x *Tensor, plans []*resizing, outside float32) *Tensor {
 	for axis, r := range plans {
 		if r.in == r.out && r.scale == 1 && r.coordinates != "tf_crop_and_resize" {
 			continue
 		}
 		if r.in == 0 {
-			return nil, errors.New("its input has no values to resize")
+			fail("its input has no values to resize")
 		}
-		var err error
-		if x, err = c.resample(x, axis, r.plan(), outside); err != nil {
-			return nil, err
-		}
+		x = c.resample(x, axis, r.plan(), outside)
 	}
-	return x, nil
+	return x
 }
 
 // resample applies a resampling along an axis.
-func (c *call) resample(x *Tensor, axis int, p *resampling, outside float32) (*Tensor, error) {
+func (c *call) resample(x *Tensor, axis int, p *resampling, outside float32) *Tensor {
 	shape := slices.Clone(x.Shape)
 	shape[axis] = len(p.from)
-	y, err := c.newFloats(shape)
-	if err != nil {
-		return nil, err
-	}
+	y := c.newFloats(shape)
 	outer, side, inner := lines(x.Shape, axis)
 	n := len(p.from)
 	c.runRanges(outer*n, 8*y.len(), func(lo, hi int) {
@@ -239,12 +215,12 @@ func (c *call) resample(x *Tensor, axis int, p *resampling, outside float32) (*T
 			}
 		}
 	})
-	return y, nil
+	return y
 }
 
 // resizings reads what is done along each axis. Resize has its sizes in its third or fourth input,
 // Upsample and Resize of opset 10 have scales in their second.
-func (c *call) resizings(x *Tensor) ([]*resizing, error) {
+func (c *call) resizings(x *Tensor) []*resizing {
 	rank := len(x.Shape)
 	plans := make([]*resizing, rank)
 	common := resizing{mode: c.text("mode", "nearest"), nearest: c.text("nearest_mode", "round_prefer_floor"),
@@ -259,9 +235,7 @@ func (c *call) resizings(x *Tensor) ([]*resizing, error) {
 			common.mode = "linear"
 		}
 	}
-	if err := common.check(); err != nil {
-		return nil, err
-	}
+	common.check()
 	var axes []int
 	for i := range plans {
 		r := common
@@ -272,10 +246,7 @@ func (c *call) resizings(x *Tensor) ([]*resizing, error) {
 	if list := c.list("axes"); list != nil {
 		axes = nil
 		for _, a := range list {
-			i, err := AxisOf(a, rank)
-			if err != nil {
-				return nil, err
-			}
+			i := must(AxisOf(a, rank))
 			axes = append(axes, i)
 		}
 	}
@@ -288,42 +259,37 @@ func (c *call) resizings(x *Tensor) ([]*resizing, error) {
 	switch {
 	case len(scales) > 0:
 		if len(scales) != len(axes) {
-			return nil, fmt.Errorf("it has %d scales for %d axes: the numbers must be equal", len(scales), len(axes))
+			fail("it has %d scales for %d axes: the numbers must be equal", len(scales), len(axes))
 		}
 		for k, i := range axes {
 			s := float64(scales[k])
 			side := math.Floor(float64(x.Shape[i]) * s)
 			if !(s > 0 && side >= 0 && side <= math.MaxInt32) {
-				return nil, fmt.Errorf("its scale %g does not fit a side of %d", s, x.Shape[i])
+				fail("its scale %g does not fit a side of %d", s, x.Shape[i])
 			}
 			plans[i].scale, plans[i].out = s, int(side)
 		}
 	case sizeAt >= 0 && c.hasInput(sizeAt):
-		if err := c.readSizes(plans, axes, c.in[sizeAt]); err != nil {
-			return nil, err
-		}
+		c.readSizes(plans, axes, c.in[sizeAt])
 	default:
-		return nil, errors.New("it has neither scales nor sizes")
+		fail("it has neither scales nor sizes")
 	}
 	if common.coordinates == "tf_crop_and_resize" {
 		if !c.hasInput(roiAt) || len(c.in[roiAt].Floats) != 2*len(axes) {
-			return nil, errors.New("its region of interest is not given as numbers")
+			fail("its region of interest is not given as numbers")
 		}
 		for k, i := range axes {
 			plans[i].from, plans[i].to = float64(c.in[roiAt].Floats[k]), float64(c.in[roiAt].Floats[len(axes)+k])
 		}
 	}
-	return plans, nil
+	return plans
 }
 
 // readSizes reads sizes, which keep the aspect ratio if the model says so.
-func (c *call) readSizes(plans []*resizing, axes []int, sizes *Tensor) error {
-	want, err := sizes.sides()
-	if err != nil {
-		return err
-	}
+func (c *call) readSizes(plans []*resizing, axes []int, sizes *Tensor) {
+	want := sizes.sides()
 	if len(want) != len(axes) {
-		return fmt.Errorf("it has %d sizes for %d axes: the numbers must be equal", len(want), len(axes))
+		fail("it has %d sizes for %d axes: the numbers must be equal", len(want), len(axes))
 	}
 	policy := c.text("keep_aspect_ratio_policy", "stretch")
 	scale := 0.0
@@ -345,7 +311,6 @@ func (c *call) readSizes(plans []*resizing, axes []int, sizes *Tensor) error {
 			plans[i].out = int(math.Floor(float64(plans[i].in)*scale + 0.5))
 		}
 	default:
-		return fmt.Errorf("keep_aspect_ratio_policy %q is not supported", policy)
+		fail("keep_aspect_ratio_policy %q is not supported", policy)
 	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package graphrun
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -105,30 +104,35 @@ func intsOf(shape []int, v []int64) *Tensor {
 }
 
 // integers are the values of a tensor of integers.
-func (t *Tensor) integers() ([]int64, error) {
+func (t *Tensor) integers() []int64 {
 	if t.isFloat() {
-		return nil, errors.New("floating-point numbers stand where integers are expected")
+		fail("floating-point numbers stand where integers are expected")
 	}
-	return t.Ints, nil
+	return t.Ints
+}
+
+// only is the value of a tensor of one integer or boolean.
+func (t *Tensor) only(what string) int64 {
+	if t.isFloat() || len(t.Ints) != 1 {
+		fail("%s is not a single integer", what)
+	}
+	return t.Ints[0]
 }
 
 // sides are the values of a tensor of integers as a shape.
-func (t *Tensor) sides() ([]int, error) {
-	v, err := t.integers()
-	if err != nil {
-		return nil, err
-	}
+func (t *Tensor) sides() []int {
+	v := t.integers()
 	if len(v) > maxAxes {
-		return nil, fmt.Errorf("a tensor has %d axes: at most %d are supported", len(v), maxAxes)
+		fail("a tensor has %d axes: at most %d are supported", len(v), maxAxes)
 	}
 	shape := make([]int, len(v))
 	for i, d := range v {
 		if d < 0 || d > math.MaxInt32 {
-			return nil, fmt.Errorf("shape %d is not valid: a side is negative, or it is too large", v)
+			fail("shape %d is not valid: a side is negative, or it is too large", v)
 		}
 		shape[i] = int(d)
 	}
-	return shape, nil
+	return shape
 }
 
 // pool keeps the memory that no tensor uses, by its length.
@@ -194,35 +198,26 @@ func (p *pool) give(m *memory) {
 }
 
 // newFloats makes a tensor whose values are undefined.
-func (c *call) newFloats(shape []int) (*Tensor, error) {
-	n, err := length(shape)
-	if err != nil {
-		return nil, err
-	}
-	m, err := c.pool.take(n, true)
-	if err != nil {
-		return nil, err
-	}
-	c.fresh = append(c.fresh, m)
-	return &Tensor{Shape: shape, Floats: m.floats, typ: onnx.Float32, mem: m}, nil
+func (c *call) newFloats(shape []int) *Tensor {
+	m := c.take(shape, true)
+	return &Tensor{Shape: shape, Floats: m.floats, typ: onnx.Float32, mem: m}
 }
 
 // newInts is newFloats for integers of a type.
-func (c *call) newInts(shape []int, typ onnx.DataType) (*Tensor, error) {
-	n, err := length(shape)
-	if err != nil {
-		return nil, err
-	}
-	m, err := c.pool.take(n, false)
-	if err != nil {
-		return nil, err
-	}
+func (c *call) newInts(shape []int, typ onnx.DataType) *Tensor {
+	m := c.take(shape, false)
+	return &Tensor{Shape: shape, Ints: m.ints, typ: typ, mem: m}
+}
+
+// take returns memory for the values of a shape, which goes back to the pool unless a result lies in it.
+func (c *call) take(shape []int, float bool) *memory {
+	m := must(c.pool.take(must(length(shape)), float))
 	c.fresh = append(c.fresh, m)
-	return &Tensor{Shape: shape, Ints: m.ints, typ: typ, mem: m}, nil
+	return m
 }
 
 // newLike makes a tensor of the kind and type of t.
-func (c *call) newLike(t *Tensor, shape []int) (*Tensor, error) {
+func (c *call) newLike(t *Tensor, shape []int) *Tensor {
 	if t.isFloat() {
 		return c.newFloats(shape)
 	}
@@ -237,42 +232,36 @@ func (t *Tensor) view(shape []int) *Tensor {
 }
 
 // contiguous returns t with its values in the order of its shape.
-func (c *call) contiguous(t *Tensor) (*Tensor, error) {
+func (c *call) contiguous(t *Tensor) *Tensor {
 	if t == nil || !t.last {
-		return t, nil
+		return t
 	}
 	n, ch, area := t.Shape[0], t.Shape[1], t.Shape[2]*t.Shape[3]
 	if ch == 1 || area == 1 {
 		v := *t
 		v.last = false
-		return &v, nil
+		return &v
 	}
-	out, err := c.newFloats(t.Shape)
-	if err != nil {
-		return nil, err
-	}
+	out := c.newFloats(t.Shape)
 	c.turn(out.Floats, t.Floats, n, area, ch)
-	return out, nil
+	return out
 }
 
 // channelsLast returns an image of floating-point values with its channels last.
-func (c *call) channelsLast(t *Tensor) (*Tensor, error) {
+func (c *call) channelsLast(t *Tensor) *Tensor {
 	if t.last {
-		return t, nil
+		return t
 	}
 	n, ch, area := t.Shape[0], t.Shape[1], t.Shape[2]*t.Shape[3]
 	if ch == 1 || area == 1 {
 		v := *t
 		v.last = true
-		return &v, nil
+		return &v
 	}
-	out, err := c.newFloats(t.Shape)
-	if err != nil {
-		return nil, err
-	}
+	out := c.newFloats(t.Shape)
 	c.turn(out.Floats, t.Floats, n, ch, area)
 	out.last = true
-	return out, nil
+	return out
 }
 
 // turn transposes n matrices of rows x cols.

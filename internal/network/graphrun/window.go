@@ -1,8 +1,6 @@
 package graphrun
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
@@ -20,41 +18,39 @@ type window struct {
 const maxSide = 1 << 20
 
 // window reads a node's geometry for an input of the given sides, with padding by name resolved.
-func (c *call) window(in, kernel []int) (*window, error) {
+func (c *call) window(in, kernel []int) *window {
 	n := len(in)
-	list := func(name string, otherwise int) ([]int, error) {
+	list := func(name string, otherwise int) []int {
 		v := c.list(name)
 		out := make([]int, n)
 		for i := range out {
 			out[i] = otherwise
 		}
 		if v == nil {
-			return out, nil
+			return out
 		}
 		if len(v) != n {
-			return nil, fmt.Errorf("%s is %d, but the input has %d axes", name, v, n)
+			fail("%s is %d, but the input has %d axes", name, v, n)
 		}
 		for i, x := range v {
 			if x < 1 || x > maxSide {
-				return nil, fmt.Errorf("%s %d: each must be in 1..%d", name, v, maxSide)
+				fail("%s %d: each must be in 1..%d", name, v, maxSide)
 			}
 			out[i] = int(x)
 		}
-		return out, nil
+		return out
 	}
 	w := &window{in: in, kernel: kernel, before: make([]int, n), after: make([]int, n), out: make([]int, n)}
-	var err1, err2, err3 error
-	w.stride, err1 = list("strides", 1)
-	w.dilation, err2 = list("dilations", 1)
+	w.stride = list("strides", 1)
+	w.dilation = list("dilations", 1)
 	if kernel == nil {
 		if c.list("kernel_shape") == nil {
-			return nil, errors.New("it has no kernel_shape")
+			fail("it has no kernel_shape")
 		}
-		w.kernel, err3 = list("kernel_shape", 1)
+		w.kernel = list("kernel_shape", 1)
 	}
-	if err := errors.Join(err1, err2, err3, w.setPads(c.list("pads")), w.checkKernel()); err != nil {
-		return nil, err
-	}
+	w.setPads(c.list("pads"))
+	w.checkKernel()
 	ceil, auto := c.int("ceil_mode", 0) != 0, c.text("auto_pad", "NOTSET")
 	for i := range n {
 		reach := (w.kernel[i]-1)*w.dilation[i] + 1
@@ -69,43 +65,42 @@ func (c *call) window(in, kernel []int) (*window, error) {
 				w.before[i], w.after[i] = w.after[i], w.before[i]
 			}
 		default:
-			return nil, fmt.Errorf("auto_pad %q is not known", auto)
+			fail("auto_pad %q is not known", auto)
 		}
 		room := in[i] + w.before[i] + w.after[i] - reach
 		if room < 0 {
-			return nil, fmt.Errorf("its kernel of %d is larger than its input of %d", w.kernel, in)
+			fail("its kernel of %d is larger than its input of %d", w.kernel, in)
 		}
 		w.out[i] = room/w.stride[i] + 1
 		if ceil && room%w.stride[i] != 0 && w.out[i]*w.stride[i] < in[i]+w.before[i] {
 			w.out[i]++
 		}
 	}
-	return w, nil
+	return w
 }
 
 // checkKernel reports a kernel of more values than any layer has.
-func (w *window) checkKernel() error {
+func (w *window) checkKernel() {
 	n := int64(1)
 	for _, d := range w.kernel {
 		if n = budget.Product(n, int64(d)); n > maxSide {
-			return fmt.Errorf("its kernel of %d is too large: at most %d values are supported", w.kernel, maxSide)
+			fail("its kernel of %d is too large: at most %d values are supported", w.kernel, maxSide)
 		}
 	}
-	return nil
 }
 
 // setPads takes padding over: the start of each axis, then the end.
-func (w *window) setPads(v []int64) error {
+func (w *window) setPads(v []int64) {
 	n := len(w.in)
 	if v == nil {
-		return nil
+		return
 	}
 	if len(v) != 2*n {
-		return fmt.Errorf("pads is %d, but the input has %d axes: two pads for each axis are needed", v, n)
+		fail("pads is %d, but the input has %d axes: two pads for each axis are needed", v, n)
 	}
 	for i, p := range v {
 		if p < -maxSide || p > maxSide {
-			return fmt.Errorf("pads %d: each must be in %d..%d", v, -maxSide, maxSide)
+			fail("pads %d: each must be in %d..%d", v, -maxSide, maxSide)
 		}
 		if i < n {
 			w.before[i] = int(p)
@@ -113,7 +108,6 @@ func (w *window) setPads(v []int64) error {
 			w.after[i-n] = int(p)
 		}
 	}
-	return nil
 }
 
 // taps lists the offsets of a window's values within an input whose axes lie as its shape says,

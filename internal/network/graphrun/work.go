@@ -39,18 +39,14 @@ func (p *Program) limitWork(shape []int) {
 	p.maxWork = min(max(budget.Product(weights, values), minWork), maxWork)
 }
 
-// spend counts work before it is done. The first that is too much sets the call's error.
-func (c *call) spend(factors ...int) bool {
+// spend counts work before it is done, and fails if it is too much.
+func (c *call) spend(factors ...int) {
 	n := int64(1)
 	for _, f := range factors {
 		n = budget.Product(n, int64(f))
 	}
 	c.work = budget.Sum(c.work, n)
-	if c.maxWork == 0 || c.work <= c.maxWork { // 0: Eval, which computes one node
-		return true
+	if c.maxWork > 0 && c.work > c.maxWork { // 0: Eval, which computes one node
+		panic(failure{&WorkError{c.maxWork}})
 	}
-	if c.err == nil {
-		c.err = &WorkError{c.maxWork}
-	}
-	return false
 }

@@ -115,13 +115,7 @@ func TestSequencesThatGrowFromOne(t *testing.T) {
 		}
 		return out
 	}
-	grow := func(s *Tensor, v int64) *Tensor {
-		out, err := c.appendTensor(s, at(v))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out[0]
-	}
+	grow := func(s *Tensor, v int64) *Tensor { return c.appendTensor(s, at(v))[0] }
 	first := grow(grow(&Tensor{list: []*Tensor{}}, 1), 2)
 	left, right := grow(first, 3), grow(first, 4)
 	left2 := grow(left, 5)

@@ -169,9 +169,9 @@ func TestChoices(t *testing.T) {
 		column)
 	check(t, operator("Where"), &array{shape: []int{2, 3}, reals: []float32{10, 2, 10, 20, 2, 20}}, yes, column,
 		reals(1, 2, 3))
-	refuse(t, operator("Where"), "three inputs", yes, reals(1))
-	refuse(t, operator("Where"), "three inputs", yes, nil, reals(1))
-	refuse(t, operator("Where"), "three inputs", yes, reals(1), nil)
+	refuse(t, operator("Where"), "it has no input", yes, reals(1))
+	refuse(t, operator("Where"), "it has no input", yes, nil, reals(1))
+	refuse(t, operator("Where"), "it has no input", yes, reals(1), nil)
 	x := reals(-2, 0.5, 3)
 	check(t, operator("Clip"), x, x)
 	check(t, operator("Clip"), reals(-1, 0.5, 2), x, reals(-1), reals(2))

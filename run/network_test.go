@@ -116,13 +116,13 @@ func TestResampledPositions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr, err := assemble(t.Context(), cfg, Options{Dataset: newPhotos(8, 10, 64), Weights: weights})
+		tr, err := newPlan(t.Context(), cfg, Options{Dataset: newPhotos(8, 10, 64), Weights: weights})
 		if err != nil {
 			t.Fatalf("%q: %v", how, err)
 		}
-		tables[how] = tr.net.Param("pos_embed").Value
-		if len(tables[how]) != 17*24 || !slices.Contains(tr.imported.Adapted, "pos_embed") {
-			t.Errorf("%q: %d values, adapted %v", how, len(tables[how]), tr.imported.Adapted)
+		tables[how] = tr.network.net.Param("pos_embed").Value
+		if len(tables[how]) != 17*24 || !slices.Contains(tr.network.imported.Adapted, "pos_embed") {
+			t.Errorf("%q: %d values, adapted %v", how, len(tables[how]), tr.network.imported.Adapted)
 		}
 		tr.close()
 	}
@@ -145,24 +145,24 @@ func TestPretrained(t *testing.T) {
 	cfg.Network.Dim = 5
 	var got *zoo.ImportReport
 	begin := func(s Setup) { got = s.Imported }
-	tr, err := assemble(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16), OnSetup: begin})
+	tr, err := newPlan(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16), OnSetup: begin})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, p := range tr.net.Params() {
+	for i, p := range tr.network.net.Params() {
 		if q := first.Net.Params()[i]; !strings.HasPrefix(p.Name, "fc.") && !slices.Equal(p.Value, q.Value) {
 			t.Errorf("%s does not start from the file", p.Name)
 		}
 	}
-	if _, err := (&trainer{trainingStage: tr}).start(t.Context()); err != nil {
+	if _, err := (&trainer{plan: tr}).start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got == nil || len(got.MisShaped) != 2 || len(got.Loaded) != len(tr.net.Params())-2 ||
+	if got == nil || len(got.MisShaped) != 2 || len(got.Loaded) != len(tr.network.net.Params())-2 ||
 		len(got.Missing)+len(got.Unexpected) != 0 {
 		t.Errorf("report %+v", got)
 	}
 	cfg.Network.Pretrained = filepath.Join(dir, "none.pth")
-	if _, err := assemble(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16)}); err == nil ||
+	if _, err := newPlan(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16)}); err == nil ||
 		!strings.Contains(err.Error(), "network.pretrained") {
 		t.Errorf("missing file: error %v", err)
 	}
@@ -186,7 +186,7 @@ func TestRates(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &loss.Param{Name: "beta", Shape: []int{1}, Value: []float32{1}, Grad: []float32{1}, Rate: rate}
-		o, err := newOptimizer(&cfg, batches, nn, paramObjective{param: p}, nil)
+		o, err := newOptimizer(&cfg, batches, &networks{trained: nn}, paramObjective{param: p})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +272,7 @@ func secondStepRatio(t *testing.T, cfg TrainConfig) float64 {
 		t.Fatal(err)
 	}
 	p := &loss.Param{Name: "beta", Shape: []int{1}, Value: []float32{0}, Grad: []float32{1}}
-	o, err := newOptimizer(&cfg, 4, net, paramObjective{param: p}, nil)
+	o, err := newOptimizer(&cfg, 4, &networks{trained: net}, paramObjective{param: p})
 	if err != nil {
 		t.Fatal(err)
 	}

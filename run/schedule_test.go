@@ -57,12 +57,11 @@ func TestSettleImages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := recipe{splitStage: &splitStage{startStage: &startStage{datasetStage: &datasetStage{cfg: cfg, data: c.d}}}}
-		if err := r.choosePreprocessing(); err != nil {
+		if err := choosePreprocessing(&cfg, c.d, &networkStart{}, new(notes)); err != nil {
 			t.Fatal(err)
 		}
-		r.chooseNetwork()
-		n, d := &r.cfg.Network, &r.cfg.Data
+		chooseNetwork(&cfg, c.d, &networkStart{})
+		n, d := &cfg.Network, &cfg.Data
 		got := settled{n.Name, d.Fit, d.Size, d.Channels, n.Normalize}
 		if got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
@@ -117,7 +116,7 @@ func TestFallingRate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr, err := assemble(t.Context(), cfg, Options{Dataset: newPhotos(6, 12, 64), Weights: smallStart(t, 128)})
+		tr, err := newPlan(t.Context(), cfg, Options{Dataset: newPhotos(6, 12, 64), Weights: smallStart(t, 128)})
 		if err != nil {
 			t.Errorf("%v: %v", c.set, err)
 			continue
@@ -205,15 +204,14 @@ func TestBlueByDefault(t *testing.T) {
 		{"bn_inception", "file.pth", "", "bn_inception"}, {"bn_inception", "file.pth", "unit", "unit"},
 		{"bn_inception", "", "", "unit"}, {"bn_inception", none, "", "unit"}, {"resnet50", "file.pth", "", "unit"},
 	} {
-		r := recipe{splitStage: &splitStage{startStage: &startStage{datasetStage: &datasetStage{cfg: Default(),
-			data: newPhotos(4, 12, 64)}}}}
-		r.cfg.Network.Name, r.cfg.Network.Pretrained, r.cfg.Data.Pixels = c.network, c.pretrained, c.pixels
-		if err := r.choosePreprocessing(); err != nil {
+		cfg, said := Default(), notes(nil)
+		cfg.Network.Name, cfg.Network.Pretrained, cfg.Data.Pixels = c.network, c.pretrained, c.pixels
+		if err := choosePreprocessing(&cfg, newPhotos(4, 12, 64), &networkStart{}, &said); err != nil {
 			t.Fatal(err)
 		}
-		told := findNote(r.notes, "data.pixels is") != ""
-		if got := r.cfg.Data.Pixels; got != c.want || told != (got == "bn_inception" && c.pixels == "") {
-			t.Errorf("%+v: %q, notes %q", c, got, r.notes)
+		told := findNote(said, "data.pixels is") != ""
+		if got := cfg.Data.Pixels; got != c.want || told != (got == "bn_inception" && c.pixels == "") {
+			t.Errorf("%+v: %q, notes %q", c, got, said)
 		}
 	}
 }

@@ -3,6 +3,9 @@ package run
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -12,104 +15,89 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/nn"
-
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
 
-// trainingStage is the last stage before training. It has all that steps need, and its configuration is complete.
-type trainingStage struct {
-	*recipe
-
-	feed            *feed                 // reads the training samples
-	scored          []*scoredSet          // the sets that evaluations score
-	memory          MemoryPlan            // planned memory of the run
-	net             *nn.Net               // the network that is saved
-	imported        *zoo.ImportReport     // of pretrained weights
-	initialFeatures *startFeatures        // nil if no decision needs them, and after the decisions
-	adapterBase     string                // a digest of what adapters are added to; "" without adapters
-	features        *featureCache         // features of a frozen body; nil without one
-	trainedNet      train.Network         // net, or its part that is not frozen
-	device          train.OptimizerDevice // holds the parameters; nil if this process does
-	positivesReason string                // why the positives were chosen; "" if a note says it
-	// most labels fall into groups, but there are too few labels to call the groups sub-classes
-	unclearGroups bool
-	objective     train.Objective
-	optimizer     *train.Optimizer
-	untrained     *untrainedNet // the pretrained network at its own image size; nil if training uses that size
+// networks are the network of a run and what computes it.
+type networks struct {
+	net         *nn.Net               // the network that is saved
+	imported    *zoo.ImportReport     // of pretrained weights
+	adapterBase string                // a digest of what adapters are added to; "" without adapters
+	trained     train.Network         // net, or its part that is not frozen
+	device      train.OptimizerDevice // holds the parameters; nil if this process does
 }
 
-// newTrainingStage makes the network, the objective and the optimizer, and settles the keys that the network decides.
-func newTrainingStage(ctx context.Context, r *recipe) (*trainingStage, error) {
-	b := &trainingStage{recipe: r}
-	if err := b.readSamples(ctx); err != nil {
-		return nil, err
+// buildNetwork makes the network, the objective and the optimizer, and settles the keys that the network decides.
+func (p *plan) buildNetwork(ctx context.Context) error {
+	if err := p.openFeeds(ctx); err != nil {
+		return err
 	}
-	spec, err := b.describeNetwork()
+	spec, err := p.describeNetwork()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := b.fitMemory(spec); err != nil {
-		return nil, err
+	if err := p.fitMemory(spec); err != nil {
+		return err
 	}
-	if b.cfg.Network.Precision == string(nn.BFloat16) && !nn.BFloat16.IsFast() && b.opts.Engine == nil {
-		b.addNote("network.precision=bfloat16: this processor lacks the instructions (AMX, AVX512_BF16), so the " +
+	if p.cfg.Network.Precision == string(nn.BFloat16) && !nn.BFloat16.IsFast() && p.opts.Engine == nil {
+		p.notes.add("network.precision=bfloat16: this processor lacks the instructions (AMX, AVX512_BF16), so the " +
 			"rounding is emulated, which is much slower than float32")
 	}
-	if b.net, b.imported, err = newNetwork(&b.cfg, b.file, b.weights.Path, spec); err != nil {
-		return nil, err
-	}
-	if err := b.freezeBody(); err != nil {
-		return nil, err
-	}
-	if err := b.chooseByFeatures(ctx); err != nil {
-		return nil, err
-	}
-	if b.objective, err = b.newObjective(); err != nil {
-		return nil, err
-	}
-	b.initialFeatures = nil
-	if err := b.useEngine(); err != nil {
-		return nil, err
-	}
-	b.optimizer, err = newOptimizer(&b.cfg.Train, b.sampler.Batches(), b.trainedNet, b.objective, b.device)
+	p.network.net, p.network.imported, err = newNetwork(&p.cfg, p.start.file, p.start.weights.Path, spec)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	b.untrained, err = b.newUntrained()
-	return b, err
+	if err := p.freezeBody(); err != nil {
+		return err
+	}
+	features, err := p.chooseByFeatures(ctx)
+	if err != nil {
+		return err
+	}
+	if p.objective, err = p.newObjective(features); err != nil {
+		return err
+	}
+	if err := p.useEngine(); err != nil {
+		return err
+	}
+	if p.optimizer, err = newOptimizer(&p.cfg.Train, p.schedule.steps, &p.network, p.objective); err != nil {
+		return err
+	}
+	p.untrained, err = p.newUntrained()
+	return err
 }
 
-// readSamples prepares reading the samples for training and evaluations.
-func (t *trainingStage) readSamples(ctx context.Context) (err error) {
-	if t.cfg.Data.Cache {
-		if err := t.cacheImages(ctx); err != nil {
+// openFeeds prepares reading the samples for training and evaluations.
+func (p *plan) openFeeds(ctx context.Context) (err error) {
+	if p.cfg.Data.Cache {
+		if err := p.cacheImages(ctx); err != nil {
 			return err
 		}
 	}
-	if t.feed, err = newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, true, t.passesBytes()); err != nil {
+	if p.feeds.training, err = newFeed(p.split.Train, p.cfg.Data, p.cfg.Train.Seed, true, p.passesBytes()); err != nil {
 		return err
 	}
-	if t.scored, err = newScoredSets(t.sel, &t.cfg, t.passesBytes()); err != nil {
+	if p.feeds.scored, err = newScoredSets(p.split, &p.cfg, p.passesBytes()); err != nil {
 		return err
 	}
-	shareEvaluation(t.opts.Ranks, t.scored)
+	shareEvaluation(p.opts.Ranks, p.feeds.scored)
 	return nil
 }
 
 // cacheImages makes the selected samples read their decoded images from a cache. The images
 // are no larger than the run can use: twice the final size if random crops are taken. Without
 // a folder for the cache, images are decoded in every epoch.
-func (t *trainingStage) cacheImages(ctx context.Context) error {
-	cfg := &t.cfg.Data
+func (p *plan) cacheImages(ctx context.Context) error {
+	cfg := &p.cfg.Data
 	dir, err := data.CacheHome()
 	if err != nil {
-		if t.opts.Resume { // cached images may be smaller and differ in bits
+		if p.opts.Resume { // cached images may be smaller and differ in bits
 			return fmt.Errorf("the run was started with data.cache: %w; set $HOME or $XDG_CACHE_HOME", err)
 		}
 		cfg.Cache = false
-		t.addNote("data.cache is off, so images are decoded in every epoch: %v", err)
+		p.notes.add("data.cache is off, so images are decoded in every epoch: %v", err)
 		return nil
 	}
 	a, err := imaging.ParseAugment(cfg.Augment)
@@ -123,25 +111,28 @@ func (t *trainingStage) cacheImages(ctx context.Context) error {
 	if cfg.resampleFilter() != "" {
 		side = 0 // resizing twice is not Pillow's resizing
 	}
-	err = t.sel.Cache(ctx, data.CacheOptions{Dir: dir, Side: side, Strict: cfg.Strict,
+	err = p.split.Cache(ctx, data.CacheOptions{Dir: dir, Side: side, Strict: cfg.Strict,
 		Smooth: cfg.Chroma == smoothChroma, RawColours: cfg.Colours == rawColours})
-	if t.toClose != nil {
-		t.toClose = t.sel.Train.Data // closes the cache too
+	if p.toClose != nil {
+		p.toClose = p.split.Train.Data // closes the cache too
 	}
 	return err
 }
 
 // describeNetwork describes the network for the samples as they are fed. It settles the head of a frozen
-// body (identity unless the configuration names another) and of the default loss.
-func (t *trainingStage) describeNetwork() (*nn.Spec, error) {
-	h, w, c := t.feed.shape()
-	n := &t.cfg.Network
-	if n.hasFrozenBody() || n.Head == wccnHead && n.Dim == 0 || t.startsHeadAsWCCN() {
-		features, err := t.cfg.numFeatures(t.file, h, w, c)
+// body (identity unless the configuration names another) and of the default loss: wccn, unless there are too few
+// samples to compute it or too many features.
+func (p *plan) describeNetwork() (*nn.Spec, error) {
+	h, w, c := p.feeds.training.shape()
+	n := &p.cfg.Network
+	startsAsWCCN := p.loss.isDefault && n.Dim == 0 && n.Head == "" &&
+		p.split.Train.Len()-p.batches.population.classes >= minWCCNFreedom
+	if n.hasFrozenBody() || n.Head == wccnHead && n.Dim == 0 || startsAsWCCN {
+		features, err := p.cfg.numFeatures(p.start.file, h, w, c)
 		if err != nil {
 			return nil, err
 		}
-		if t.startsHeadAsWCCN() && features <= maxWCCNFeatures {
+		if startsAsWCCN && features <= maxWCCNFeatures {
 			n.Head = wccnHead
 		}
 		if n.hasFrozenBody() || n.Head == wccnHead {
@@ -151,8 +142,12 @@ func (t *trainingStage) describeNetwork() (*nn.Spec, error) {
 			n.Head = cmp.Or(n.Head, identityHead)
 		}
 	}
-	return networkSpec(&t.cfg, t.file, h, w, c)
+	return networkSpec(&p.cfg, p.start.file, h, w, c)
 }
+
+// maxWCCNFeatures is the largest number of features for which an embedding layer starts as wccn by default.
+// Twice as many take four times the memory and eight times the time.
+const maxWCCNFeatures = 4096
 
 // numFeatures returns the number of features before the embedding layer, for samples of the given shape.
 func (c *Config) numFeatures(file *onnxnet.Network, h, w, ch int) (int, error) {
@@ -175,24 +170,24 @@ const minChunk = 8
 // and batch norm is frozen, as from a pretrained start, the batch goes through the network in
 // pieces (train.chunk), which changes the step only by rounding. This lets a small machine
 // train at the image size that was measured to be best.
-func (t *trainingStage) fitMemory(spec *nn.Spec) (err error) {
-	if t.memory, err = t.plan(spec); err != nil {
+func (p *plan) fitMemory(spec *nn.Spec) (err error) {
+	if p.memory, err = p.planMemory(spec); err != nil {
 		return err
 	}
-	tooLarge := t.memory.check()
-	c := &t.cfg.Train
-	if tooLarge == nil || c.Chunk > 0 || t.cfg.Network.FrozenNorm != On || t.cfg.Network.hasFrozenBody() ||
-		t.opts.Resume || t.opts.Engine != nil {
+	tooLarge := p.memory.check()
+	c := &p.cfg.Train
+	if tooLarge == nil || c.Chunk > 0 || p.cfg.Network.FrozenNorm != On || p.cfg.Network.hasFrozenBody() ||
+		p.opts.Resume || p.opts.Engine != nil {
 		return tooLarge
 	}
-	for c.Chunk = t.sampler.BatchSize() / 2; c.Chunk >= minChunk; c.Chunk /= 2 {
-		smaller, err := t.plan(spec)
+	for c.Chunk = p.batches.sampler.BatchSize() / 2; c.Chunk >= minChunk; c.Chunk /= 2 {
+		smaller, err := p.planMemory(spec)
 		if err != nil {
 			return err
 		}
 		if smaller.check() == nil {
-			t.memory = smaller
-			t.addNote("train.chunk is %d: batches go through the network in pieces, because whole batches would "+
+			p.memory = smaller
+			p.notes.add("train.chunk is %d: batches go through the network in pieces, because whole batches would "+
 				"exceed the memory limit; results differ from those of whole batches by rounding", c.Chunk)
 			return nil
 		}
@@ -302,19 +297,19 @@ func importWeights(net *nn.Net, path string, how zoo.Resample, own string) (*zoo
 }
 
 // newObjective completes the options of the loss by the classes and the network, and makes the objective.
-func (t *trainingStage) newObjective() (train.Objective, error) {
-	o := &t.lossOptions
-	o.Classes, o.Relate = t.population.lossClasses, t.population.relate
-	o.Dim, o.Seed = t.net.Dim(), t.cfg.Train.Seed
-	o.Mine.Seed = t.cfg.Train.Seed
+func (p *plan) newObjective(features *startFeatures) (train.Objective, error) {
+	o := &p.loss.options
+	o.Classes, o.Relate = p.batches.population.lossClasses, p.batches.population.relate
+	o.Dim, o.Seed = p.network.net.Dim(), p.cfg.Train.Seed
+	o.Mine.Seed = p.cfg.Train.Seed
 	made, err := objective.New(*o)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.initProxies(made); err != nil || t.opts.Miner == nil {
+	if err := p.initProxies(made, features); err != nil || p.opts.Miner == nil {
 		return made, err
 	}
-	return customMining{made, t.opts.Miner}, nil
+	return customMining{made, p.opts.Miner}, nil
 }
 
 // Engine runs a network and updates its parameters in place of package nn, for example on a
@@ -326,41 +321,40 @@ type Engine interface {
 }
 
 // passesBytes reports whether images are passed on as bytes, which an engine normalises.
-func (t *trainingStage) passesBytes() bool { return t.opts.Engine != nil }
+func (p *plan) passesBytes() bool { return p.opts.Engine != nil }
 
 // useEngine makes the engine compute the trained network.
-func (t *trainingStage) useEngine() error {
-	if t.opts.Engine == nil {
+func (p *plan) useEngine() error {
+	if p.opts.Engine == nil {
 		return nil
 	}
 	switch {
-	case t.features != nil:
+	case p.feeds.features != nil:
 		return fmt.Errorf("network.freeze=%s: only the embedding layer is trained, and this engine trains whole "+
 			"networks: use kindred train", wholeBody)
-	case t.cfg.Network.LoRA.Rank > 0:
+	case p.cfg.Network.LoRA.Rank > 0:
 		return errors.New("network.lora: this engine trains whole networks: use kindred train")
-	case t.opts.Ranks != nil:
+	case p.opts.Ranks != nil:
 		return errors.New("run.Options has both Engine and Ranks: only one is allowed")
-	case t.cfg.Train.Chunk > 0:
+	case p.cfg.Train.Chunk > 0:
 		return errors.New("train.chunk: this engine takes whole batches only; leave the key out, or use kindred train")
 	}
-	e, err := t.opts.Engine(t.net, &t.cfg)
+	e, err := p.opts.Engine(p.network.net, &p.cfg)
 	if err != nil {
 		return err
 	}
-	t.trainedNet, t.device = e, e
-	if l := t.feed.loader; l != nil && !l.Bytes() {
-		t.addNote("images are sent to the device as float32, because they are augmented or resized; " +
+	p.network.trained, p.network.device = e, e
+	if l := p.feeds.training.loader; l != nil && !l.Bytes() {
+		p.notes.add("images are sent to the device as float32, because they are augmented or resized; " +
 			"data.rounded=true sends bytes, a quarter of the data")
 	}
 	return nil
 }
 
 // newOptimizer makes one optimizer for the parameters of the network and of the loss. The
-// loss's parameters have their own learning rate and no weight decay. device, if not nil,
-// updates the parameters that it holds.
-func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Objective, device train.OptimizerDevice) (
-	*train.Optimizer, error) {
+// loss's parameters have their own learning rate and no weight decay. The device, if there is one, updates the
+// parameters that it holds.
+func newOptimizer(cfg *TrainConfig, batches int, net *networks, obj train.Objective) (*train.Optimizer, error) {
 	o := train.OptimizerConfig{
 		Method: train.OptimizerMethod(cfg.Optimizer), Rate: cfg.LR, WeightDecay: cfg.WeightDecay, ClipNorm: cfg.Clip,
 		Schedule: train.RateSchedule{
@@ -388,8 +382,8 @@ func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Ob
 	for _, g := range cfg.Groups {
 		o.Groups = append(o.Groups, train.ParamGroup{Prefix: g.Prefix, Scale: g.Scale, NoDecay: g.NoDecay})
 	}
-	o.Groups = append(o.Groups, layerDecayGroups(cfg.Depth, net.Params())...)
-	all, ofLoss := train.Params(net, obj), obj.Params()
+	o.Groups = append(o.Groups, layerDecayGroups(cfg.Depth, net.trained.Params())...)
+	all, ofLoss := train.Params(net.trained, obj), obj.Params()
 	for i, p := range ofLoss {
 		rate := cfg.LR
 		if p.Rate > 0 {
@@ -401,7 +395,7 @@ func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Ob
 		name := all[len(all)-len(ofLoss)+i].Name
 		o.Groups = append(o.Groups, train.ParamGroup{Prefix: name, Scale: rate / cfg.LR, NoDecay: true})
 	}
-	opt, err := train.NewDeviceOptimizer(o, all, device)
+	opt, err := train.NewDeviceOptimizer(o, all, net.device)
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
@@ -419,4 +413,50 @@ func layerDecayGroups(first float64, params []*nn.Param) []train.ParamGroup {
 		out = append(out, train.ParamGroup{Prefix: p.Name, Scale: math.Pow(first, 1-float64(i)/float64(len(params)-1))})
 	}
 	return out
+}
+
+// adapterNet is a network of which only adapters and the head are trained (network.lora).
+//
+// Checkpoints hold these alone. What they are added to comes from network.pretrained, or is
+// drawn again from train.seed, when a run is resumed; base tells whether it is the same. The
+// network that a run saves has the adapters merged, so that nothing else needs to know them.
+type adapterNet struct{ *nn.Net }
+
+// Params returns the parameters that training changes.
+func (a *adapterNet) Params() []*nn.Param {
+	var out []*nn.Param
+	for _, p := range a.Net.Params() {
+		if p.Grad != nil || p.Buffer {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// baseDigest is a digest of the other parameters.
+func (a *adapterNet) baseDigest() string {
+	sum := sha256.New()
+	var b []byte
+	for _, p := range a.Net.Params() {
+		if p.Grad != nil || p.Buffer {
+			continue
+		}
+		sum.Write([]byte(p.Name))
+		b = b[:0]
+		for _, v := range p.Value {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+		}
+		sum.Write(b)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
+}
+
+// fingerprint identifies the training samples and, of a network with adapters, the weights that
+// these are added to.
+func (p *plan) fingerprint() string {
+	text := fingerprint(p.split.Train)
+	if p.network.adapterBase != "" {
+		text += "+" + p.network.adapterBase
+	}
+	return text
 }
