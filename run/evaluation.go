@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/eval"
-
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -30,8 +30,14 @@ type scoredSet struct {
 	q, g, d *Embeddings
 }
 
+// feeds lists the feeds of the set.
+func (s *scoredSet) feeds() []*feed {
+	return slices.DeleteFunc([]*feed{s.queryFeed, s.galleryFeed, s.distractorFeed},
+		func(f *feed) bool { return f == nil })
+}
+
 // listScoredSets lists the sets to score, without their feeds.
-func listScoredSets(sel *data.Parts, cfg *Config) []*scoredSet {
+func listScoredSets(sel *split.Parts, cfg *Config) []*scoredSet {
 	sets := []*scoredSet{{set: TestSet, query: sel.Query}}
 	if sel.Gallery != sel.Query {
 		sets[0].gallery = sel.Gallery
@@ -58,7 +64,7 @@ func listScoredSets(sel *data.Parts, cfg *Config) []*scoredSet {
 }
 
 // newScoredSets lists the sets to score, with their feeds. bytes is as in newFeed.
-func newScoredSets(sel *data.Parts, cfg *Config, bytes bool) ([]*scoredSet, error) {
+func newScoredSets(sel *split.Parts, cfg *Config, bytes bool) ([]*scoredSet, error) {
 	sets := listScoredSets(sel, cfg)
 	for _, s := range sets {
 		var err error
@@ -217,30 +223,32 @@ func (s *scoredSet) selfRows() []int32 {
 
 // evaluate scores all sets after an epoch.
 func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]train.Metric, error) {
+	p := t.plan
 	if last && epoch == 0 {
 		if err := t.returnUntrained(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if epoch == 0 && !last && t.pace != nil && t.untrained == nil { // fitMinutes has made this evaluation
-		return t.pace.scores, t.writeScored(t.scored, epoch)
+	if epoch == 0 && !last && t.pace != nil && p.untrained == nil { // fitMinutes has made this evaluation
+		return t.pace.scores, t.writeScored(p.feeds.scored, epoch)
 	}
-	return t.evaluateSets(ctx, t.scored, t.trainedNet, &t.cfg, epoch, last)
+	return t.evaluateSets(ctx, p.feeds.scored, p.network.trained, &p.cfg, epoch, last)
 }
 
 // evaluateValidation scores the validation set if it chooses the best epoch, and otherwise all
 // sets.
 func (t *trainer) evaluateValidation(ctx context.Context) ([]train.Metric, error) {
+	p := t.plan
 	var sets []*scoredSet
-	for _, s := range t.scored {
-		if s.set == ValidationSet && t.cfg.choosesByValidation() {
+	for _, s := range p.feeds.scored {
+		if s.set == ValidationSet && p.cfg.choosesByValidation() {
 			sets = append(sets, s)
 		}
 	}
 	if sets == nil {
-		sets = t.scored
+		sets = p.feeds.scored
 	}
-	return scoreAll(ctx, sets, t.trainedNet, &t.cfg, false)
+	return scoreAll(ctx, sets, p.network.trained, &p.cfg, false)
 }
 
 // evaluateSets scores sets by a network, and writes embeddings to the run folder.
@@ -257,7 +265,7 @@ func (t *trainer) evaluateSets(ctx context.Context, sets []*scoredSet, net train
 func (t *trainer) writeScored(sets []*scoredSet, epoch int) error {
 	for _, s := range sets {
 		before := epoch == 0 && s.set == TestSet // for comparison with the trained network
-		if (t.cfg.Eval.Keep || before) && t.record != nil {
+		if (t.plan.cfg.Eval.Keep || before) && t.record != nil {
 			if err := t.record.writeSnapshot(epoch, s.set, s.q); err != nil {
 				return err
 			}
@@ -274,7 +282,7 @@ func (t *trainer) evaluationError(epoch int, err error) error {
 		return err
 	}
 	return option.Errorf("%w\nthe trained network is kept in %s: continue with %s, and with %s to measure something "+
-		"else", err, t.opts.Dir, optResume.WithValue(t.opts.Dir),
+		"else", err, t.plan.opts.Dir, optResume.WithValue(t.plan.opts.Dir),
 		overrides.WithValue("eval.metrics=... (or eval.recall)"))
 }
 
@@ -289,7 +297,7 @@ var scoredColumns = []string{fineColumn, labelColumn}
 // checkMetrics returns an error if a metric of cfg cannot be computed from the labels of a
 // scored set. It is called before the first step, because a later error would waste the
 // training.
-func checkMetrics(sel *data.Parts, cfg *Config) error {
+func checkMetrics(sel *split.Parts, cfg *Config) error {
 	metrics, err := cfg.epochMetrics(true)
 	if err != nil {
 		return err

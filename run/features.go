@@ -263,10 +263,9 @@ func (f *featureCache) evaluationFeatures(ctx context.Context, from *feed) (x *m
 // replaceImages replaces the images of a feed by their features. The features are of the view of
 // evaluation or, with views > 0, of one of that many augmented views, drawn for each epoch and
 // sample. If a sample occurs twice in a batch, the second one has the next view.
-func (f *featureCache) replaceImages(from *feed, views int) *feed {
-	out := *from
-	out.data = &featureData{f, from, views}
-	return &out
+func (f *featureCache) replaceImages(of *feed, views int) {
+	images := *of
+	of.data = &featureData{f, &images, views}
 }
 
 // featureData implements train.Data for features.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/eval"
-
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
@@ -54,16 +54,17 @@ func sizeCandidates(full int) []int {
 // A frozen body keeps its own size, because its features are computed once. A network whose
 // parameters depend on the size keeps its size too, as does any network if fewer than a hundred
 // samples have another sample of their class.
-func (r *recipe) measureSize(ctx context.Context) error {
-	candidates := sizeCandidates(r.side)
-	if r.cfg.Network.hasFrozenBody() || len(candidates) < 2 {
+func measureSize(ctx context.Context, c *Config, opts *Options, start *networkStart, parts *split.Parts,
+	notes *notes) error {
+	candidates := sizeCandidates(start.side)
+	if c.Network.hasFrozenBody() || len(candidates) < 2 {
 		return nil
 	}
-	part := sizeSample(r.sel, r.cfg.Train.Seed)
+	part := sizeSample(parts, c.Train.Seed)
 	if part == nil || part.Len() < minSizeImages {
 		return nil
 	}
-	ends := r.firstAndLastNets(candidates)
+	ends := start.firstAndLastNets(c, candidates)
 	if ends == nil {
 		return nil
 	}
@@ -73,12 +74,12 @@ func (r *recipe) measureSize(ctx context.Context) error {
 		b := ends[side]
 		if b == nil {
 			var err error
-			if b, err = r.newBareNet(side); err != nil {
+			if b, err = start.newBareNet(c, side); err != nil {
 				return err
 			}
 		}
 		delete(ends, side) // it is not needed any more
-		recall, err := r.measureRecall(ctx, b, part, k*part.Len(), len(candidates)*part.Len())
+		recall, err := measureRecall(ctx, b, part, opts.FeatureProgress, k*part.Len(), len(candidates)*part.Len())
 		if err != nil {
 			return err
 		}
@@ -92,13 +93,13 @@ func (r *recipe) measureSize(ctx context.Context) error {
 	for k, recall := range recalls {
 		said = append(said, fmt.Sprintf("%d px %.1f", tried[k], 100*recall))
 	}
-	r.addNote("data.size is %d, the %[4]s size within half a point of the best: Recall@1 of the untrained network on "+
+	notes.add("data.size is %d, the %[4]s size within half a point of the best: Recall@1 of the untrained network on "+
 		"%[2]d training images, in per cent: %[3]s", tried[chosen], part.Len(), strings.Join(said, ", "), which)
-	file, cfg, err := r.withSize(tried[chosen])
+	file, cfg, err := start.withSize(c, tried[chosen])
 	if err != nil {
 		return err
 	}
-	r.file, r.cfg.Data = file, cfg.Data
+	start.file, c.Data = file, cfg.Data
 	return nil
 }
 
@@ -120,7 +121,7 @@ func chooseSize(recalls []float64, images int) (k int, which string) {
 // sizeSample draws the samples on which sizes are compared from the training and validation
 // parts. Each drawn class gives its share, at least two samples. It returns nil if no class has
 // two samples.
-func sizeSample(sel *data.Parts, seed uint64) *data.Part {
+func sizeSample(sel *split.Parts, seed uint64) *data.Part {
 	all := *sel.Train
 	if v := sel.Validation; v != nil {
 		all.Index = slices.Concat(all.Index, v.Index)
@@ -156,8 +157,8 @@ func sizeSample(sel *data.Parts, seed uint64) *data.Part {
 
 // withSize returns the configuration with images of another size, and the network of a file for
 // that size.
-func (s *startStage) withSize(size int) (*onnxnet.Network, *Config, error) {
-	cfg := s.cfg.clone()
+func (s *networkStart) withSize(c *Config, size int) (*onnxnet.Network, *Config, error) {
+	cfg := c.clone()
 	file, err := cfg.importFileNetwork(s.weights.Path, size)
 	if side := cfg.Data.Shorter; side > 0 {
 		cfg.Data.Shorter = max(size, (side*size+cfg.Data.Size/2)/cfg.Data.Size)
@@ -174,8 +175,8 @@ type bareNet struct {
 }
 
 // newBareNet makes the bareNet for images of the given size.
-func (s *startStage) newBareNet(size int) (*bareNet, error) {
-	file, cfg, err := s.withSize(size)
+func (s *networkStart) newBareNet(c *Config, size int) (*bareNet, error) {
+	file, cfg, err := s.withSize(c, size)
 	if err != nil {
 		return nil, err
 	}
@@ -191,11 +192,11 @@ func (s *startStage) newBareNet(size int) (*bareNet, error) {
 
 // firstAndLastNets makes the networks for the first and the last size. It returns nil if the network's
 // parameters do not fit images of both sizes.
-func (s *startStage) firstAndLastNets(candidates []int) map[int]*bareNet {
+func (s *networkStart) firstAndLastNets(c *Config, candidates []int) map[int]*bareNet {
 	out := map[int]*bareNet{}
 	first, last := candidates[0], candidates[len(candidates)-1]
 	for _, side := range []int{first, last} {
-		b, err := s.newBareNet(side)
+		b, err := s.newBareNet(c, side)
 		if err != nil {
 			return nil
 		}
@@ -209,23 +210,24 @@ func (s *startStage) firstAndLastNets(candidates []int) map[int]*bareNet {
 }
 
 // embedBare computes the embeddings of images by an untrained network, prepared as cfg says. done and
-// total are for the progress meter.
-func (s *startStage) embedBare(ctx context.Context, cfg *Config, net train.Network, part *data.Part, done, total int) (
-	*Embeddings, error) {
+// total are for progress, which may be nil.
+func embedBare(ctx context.Context, cfg *Config, net train.Network, part *data.Part, progress func(done, total int),
+	done, total int) (*Embeddings, error) {
 	f, err := newFeed(part, cfg.Data, cfg.Train.Seed, false, false)
 	if err != nil {
 		return nil, err
 	}
-	if s.opts.FeatureProgress != nil {
-		f.data = progressData{f.data, func(n int) { s.opts.FeatureProgress(done+n, total) }}
+	if progress != nil {
+		f.data = progressData{f.data, func(n int) { progress(done+n, total) }}
 	}
 	return embedFeed(ctx, net, f, sizeBatch)
 }
 
 // measureRecall returns the Recall@1 of an untrained network on images of its size, with each sample
 // searched among the others.
-func (s *startStage) measureRecall(ctx context.Context, b *bareNet, part *data.Part, done, total int) (float64, error) {
-	e, err := s.embedBare(ctx, b.cfg, b.net, part, done, total)
+func measureRecall(ctx context.Context, b *bareNet, part *data.Part, progress func(done, total int), done, total int) (
+	float64, error) {
+	e, err := embedBare(ctx, b.cfg, b.net, part, progress, done, total)
 	if err != nil {
 		return 0, err
 	}

@@ -1,11 +1,13 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
 	"strings"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/loss"
@@ -41,15 +43,7 @@ func (p MemoryPlan) parts() []memoryPart {
 		{"batches", p.Batches}, {"pairs", p.Pairs}, {"embeddings", p.Embeddings},
 		{"features", p.Features},
 	}
-	slices.SortStableFunc(parts, func(a, b memoryPart) int {
-		switch {
-		case a.bytes > b.bytes:
-			return -1
-		case a.bytes < b.bytes:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(parts, func(a, b memoryPart) int { return cmp.Compare(b.bytes, a.bytes) })
 	return parts
 }
 
@@ -187,31 +181,29 @@ func furtherLosses(o *objective.Options) []objective.Options {
 	return out
 }
 
-// plan plans the memory of the run, before the network is made.
-func (t *trainingStage) plan(spec *nn.Spec) (MemoryPlan, error) {
-	p := planInput{
-		spec: spec, objective: &t.lossOptions, classes: t.population.classes,
-		batch: t.sampler.BatchSize(), batches: t.sampler.Batches(), samples: t.population.part.Len(),
+// planMemory plans the memory of the run, before the network is made.
+func (p *plan) planMemory(spec *nn.Spec) (MemoryPlan, error) {
+	b := &p.batches
+	in := planInput{
+		spec: spec, objective: &p.loss.options, classes: b.population.classes,
+		batch: b.sampler.BatchSize(), batches: b.sampler.Batches(), samples: b.population.part.Len(),
 	}
-	for _, s := range t.scored {
-		for _, part := range []int{s.query.Len(), galleryLen(s)} {
-			p.scored += int64(part)
-			p.largest = max(p.largest, part)
+	for _, s := range p.feeds.scored {
+		parts := []*data.Part{s.query}
+		if s.gallery != nil {
+			parts = append(parts, s.gallery)
+		}
+		for _, part := range parts {
+			in.scored += int64(part.Len())
+			in.largest = max(in.largest, part.Len())
 		}
 	}
-	return planMemory(&t.cfg, p)
+	return planMemory(&p.cfg, in)
 }
 
 // bufferedBatches is the number of batches that a loader holds by default: the one in use and the
 // prepared ones.
 const bufferedBatches = 3
-
-func galleryLen(s *scoredSet) int {
-	if s.gallery == nil {
-		return 0
-	}
-	return s.gallery.Len()
-}
 
 // checkEmbedding compares the memory for embedding n samples, batch at a time, with the
 // limit.

@@ -82,11 +82,10 @@ func importPublished(weights, config string, data DataConfig) (*Model, []string,
 }
 
 // usePublishedConfig takes from the configuration beside the weights how the network computes, where the
-// run's configuration leaves it open. A resumed run has it in its own configuration.
-func (s *startStage) usePublishedConfig() error {
-	n := &s.cfg.Network
-	weights, config := findPublishedFiles(filepath.Dir(s.weights.Path))
-	if s.opts.Resume || weights != s.weights.Path {
+// run's configuration leaves it open. path is the file of weights.
+func (n *NetworkConfig) usePublishedConfig(path string, notes *notes) error {
+	weights, config := findPublishedFiles(filepath.Dir(path))
+	if weights != path {
 		return nil
 	}
 	f, err := zoo.ReadWeights(weights)
@@ -117,8 +116,8 @@ func (s *startStage) usePublishedConfig() error {
 	if err != nil {
 		return err
 	}
-	s.addNote("the publisher says how network %s computes: %s", n.Name, describeComputation(said, spec))
-	s.notes = append(s.notes, said.Notes...)
+	notes.add("the publisher says how network %s computes: %s", n.Name, describeComputation(said, spec))
+	*notes = append(*notes, said.Notes...)
 	return nil
 }
 

@@ -15,21 +15,21 @@ import (
 type rankFact struct{ What, Is string }
 
 // checkRanksAgree checks that all ranks agree on what decides the bits of the run, before anything is written.
-func (t *trainingStage) checkRanksAgree() error {
-	if t.opts.Ranks == nil {
+func (p *plan) checkRanksAgree() error {
+	if p.opts.Ranks == nil {
 		return nil
 	}
-	return compareFacts(t.opts.Ranks, append(programFacts(), rankFact{"the instruction set", simd.Active().String()},
-		rankFact{"the data (names and labels of the training samples)", fingerprint(t.sel.Train)},
-		rankFact{"the configuration", string(t.cfg.YAML())}))
+	return compareFacts(p.opts.Ranks, append(programFacts(), rankFact{"the instruction set", simd.Active().String()},
+		rankFact{"the data (names and labels of the training samples)", fingerprint(p.split.Train)},
+		rankFact{"the configuration", string(p.cfg.YAML())}))
 }
 
 // checkSameCheckpoint checks that ranks which resume a run have the same checkpoint.
 func (t *trainer) checkSameCheckpoint(c *train.Checkpoint) error {
-	if t.opts.Ranks == nil || c == nil {
+	if t.plan.opts.Ranks == nil || c == nil {
 		return nil
 	}
-	return compareFacts(t.opts.Ranks, []rankFact{{"the checkpoint",
+	return compareFacts(t.plan.opts.Ranks, []rankFact{{"the checkpoint",
 		fmt.Sprintf("epoch %d, step %d, %v", c.Epoch, c.Step,
 			c.History)}})
 }
@@ -94,13 +94,8 @@ func firstDifference(a, b string) string {
 	return "one text is shorter"
 }
 
-// checkShareable checks that a batch can be shared among the ranks.
-func (r *recipe) checkShareable() error {
-	if r.opts.Ranks == nil {
-		return nil
-	}
-	size, batch := r.opts.Ranks.Size(), r.sampler.BatchSize()
-	chunk := r.cfg.Train.Chunk
+// checkShareable checks that a batch can be shared among a number of ranks in pieces of the size chunk.
+func checkShareable(chunk, size, batch int) error {
 	fits := max(batch/size, 1)
 	if chunk == 0 {
 		return fmt.Errorf("train.chunk is not set: ranks share a batch by its pieces, and pieces of the same size "+
@@ -118,10 +113,8 @@ func (r *recipe) checkShareable() error {
 // shareEvaluation lets the ranks share the evaluation of sets.
 func shareEvaluation(ranks train.Ranks, sets []*scoredSet) {
 	for _, s := range sets {
-		for _, f := range []*feed{s.queryFeed, s.galleryFeed, s.distractorFeed} {
-			if f != nil {
-				f.ranks = ranks
-			}
+		for _, f := range s.feeds() {
+			f.ranks = ranks
 		}
 	}
 }

@@ -219,7 +219,7 @@ func (t *trainer) Save(c *train.Checkpoint) error {
 	}
 	if t.keptUntrained {
 		changed := *c
-		changed.Settings, changed.Earlier = string(t.cfg.YAML()), c.Settings
+		changed.Settings, changed.Earlier = string(t.plan.cfg.YAML()), c.Settings
 		c = &changed
 	}
 	return t.record.writeEpoch(c, func() error {
@@ -229,18 +229,19 @@ func (t *trainer) Save(c *train.Checkpoint) error {
 		if err := t.saveModel(); err != nil || !t.keptUntrained {
 			return err
 		}
-		return t.record.writeText(configFile, t.cfg.withDataPath())
+		return t.record.writeText(configFile, t.plan.cfg.withDataPath())
 	})
 }
 
 // saveModel writes the network.
 func (t *trainer) saveModel() error {
+	p := t.plan
 	t.modelSaved = true
-	describePreparation(t.net, &t.cfg)
+	describePreparation(p.network.net, &p.cfg)
 	if t.record == nil {
 		return nil
 	}
-	merged, err := t.net.MergeLoRA()
+	merged, err := p.network.net.MergeLoRA()
 	if err != nil {
 		return err
 	}

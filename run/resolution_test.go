@@ -100,7 +100,7 @@ func resumedDifferences(t *testing.T, c resolutionCase, given, begun Config) str
 	for _, text := range []string{string(begun.YAML()), "data:\n"} {
 		dir := t.TempDir()
 		writeFile(t, filepath.Join(dir, configFile), text)
-		tr, err := assemble(t.Context(), given, Options{Dir: dir, Resume: true, Dataset: c.data, Weights: c.weights})
+		tr, err := newPlan(t.Context(), given, Options{Dir: dir, Resume: true, Dataset: c.data, Weights: c.weights})
 		if err != nil {
 			fmt.Fprintf(&b, "    %v\n", err)
 			continue

@@ -22,8 +22,9 @@ import (
 
 // resume returns the checkpoint in the run's folder from which the run goes on, or nil without a checkpoint.
 func (t *trainer) resume() (*train.Checkpoint, error) {
+	p := t.plan
 	from, err := t.record.Checkpoint()
-	if errors.Is(err, fs.ErrNotExist) && t.opts.Finish {
+	if errors.Is(err, fs.ErrNotExist) && p.opts.Finish {
 		return nil, t.nothingToFinishError()
 	} else if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -34,22 +35,22 @@ func (t *trainer) resume() (*train.Checkpoint, error) {
 		return nil, err
 	}
 	samples, base, _ := strings.Cut(from.Data, "+")
-	if base != t.adapterBase {
+	if base != p.network.adapterBase {
 		return nil, fmt.Errorf("%s: the weights that adapters are added to differ from those that the run started "+
-			"with: resume with the same network.pretrained (%s)", from.Name, t.cfg.Network.Pretrained)
+			"with: resume with the same network.pretrained (%s)", from.Name, p.cfg.Network.Pretrained)
 	}
-	if what := changedSamples(samples, fingerprint(t.sel.Train)); what != "" {
+	if what := changedSamples(samples, fingerprint(p.split.Train)); what != "" {
 		return nil, &DataChangedError{from.Name, what}
 	}
-	switch done, epochs := from.Epoch, t.cfg.Train.Epochs; {
-	case t.opts.Finish:
+	switch done, epochs := from.Epoch, p.cfg.Train.Epochs; {
+	case p.opts.Finish:
 		return from, t.endAtCheckpoint(from)
 	case done > epochs:
-		return nil, fmt.Errorf("%s has done %d epochs, more than train.epochs=%d", t.opts.Dir, done, epochs)
+		return nil, fmt.Errorf("%s has done %d epochs, more than train.epochs=%d", p.opts.Dir, done, epochs)
 	case done == epochs:
-		t.addNote("%s has finished all %d epochs: only its files are written again", t.opts.Dir, done)
+		p.notes.add("%s has finished all %d epochs: only its files are written again", p.opts.Dir, done)
 	default:
-		t.addNote("%s continues in epoch %d after step %d of %d", t.opts.Dir, done+1, from.Step, t.sampler.Batches())
+		p.notes.add("%s continues in epoch %d after step %d of %d", p.opts.Dir, done+1, from.Step, p.schedule.steps)
 		return from, t.noteRateChange(from.Origin)
 	}
 	return from, nil
@@ -58,7 +59,7 @@ func (t *trainer) resume() (*train.Checkpoint, error) {
 // noteRateChange says that the rate goes on differently because it falls to 0 over another number of epochs
 // than before.
 func (t *trainer) noteRateChange(o train.Origin) error {
-	c := &t.cfg.Train
+	c := &t.plan.cfg.Train
 	if c.Schedule != string(train.CosineRate) {
 		return nil
 	}
@@ -73,8 +74,8 @@ func (t *trainer) noteRateChange(o train.Origin) error {
 	case c.Epochs < before:
 		how = "lower"
 	}
-	t.addNote("train.schedule is %s: the learning rate now falls to 0 over %d epochs, and not over %d, so it goes on "+
-		"%s than before", c.Schedule, c.Epochs, before, how)
+	t.plan.notes.add("train.schedule is %s: the learning rate now falls to 0 over %d epochs, and not over %d, so it "+
+		"goes on %s than before", c.Schedule, c.Epochs, before, how)
 	return nil
 }
 
@@ -90,6 +91,7 @@ func (e *DataChangedError) Error() string {
 
 // endAtCheckpoint makes the run end at its checkpoint.
 func (t *trainer) endAtCheckpoint(from *train.Checkpoint) error {
+	p := t.plan
 	done := from.Epoch
 	if from.Step > 0 {
 		done++
@@ -97,18 +99,18 @@ func (t *trainer) endAtCheckpoint(from *train.Checkpoint) error {
 	if done == 0 {
 		return t.nothingToFinishError()
 	}
-	t.cfg.Train.Epochs = done
+	p.cfg.Train.Epochs = done
 	if from.Step > 0 {
-		t.addNote("%s ends in epoch %d after step %d of %d", t.opts.Dir, done, from.Step, t.sampler.Batches())
+		p.notes.add("%s ends in epoch %d after step %d of %d", p.opts.Dir, done, from.Step, p.schedule.steps)
 	} else {
-		t.addNote("%s ends after epoch %d", t.opts.Dir, done)
+		p.notes.add("%s ends after epoch %d", p.opts.Dir, done)
 	}
 	return nil
 }
 
 func (t *trainer) nothingToFinishError() error {
-	return option.Errorf("nothing to finish: the run in %s has taken no step: start it again with %s", t.opts.Dir,
-		optResume.WithValue(t.opts.Dir))
+	return option.Errorf("nothing to finish: the run in %s has taken no step: start it again with %s", t.plan.opts.Dir,
+		optResume.WithValue(t.plan.opts.Dir))
 }
 
 // checkConfig compares the configuration in the folder with the one that the checkpoint was
@@ -116,7 +118,7 @@ func (t *trainer) nothingToFinishError() error {
 func (t *trainer) checkConfig(o train.Origin) error {
 	if o.Settings == "" {
 		return fmt.Errorf("%s: the checkpoint lacks the configuration that it was trained with, because a version "+
-			"that was never released wrote it: start the run again in another folder", t.opts.Dir)
+			"that was never released wrote it: start the run again in another folder", t.plan.opts.Dir)
 	}
 	now, err := t.record.configText()
 	if err != nil {

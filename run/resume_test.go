@@ -268,7 +268,7 @@ func TestBegunGivesWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	opts.Resume = true
-	tr, err := assemble(t.Context(), Default(), opts)
+	tr, err := newPlan(t.Context(), Default(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func TestBegunGivesWay(t *testing.T) {
 		t.Errorf("goes on with %+v, %+v", c.Network, c.Train)
 	}
 	cfg.Network.Dim, cfg.Train.LR = 5, 0.5
-	own, err := assemble(t.Context(), cfg, opts)
+	own, err := newPlan(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestGoesOnInPieces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := assemble(t.Context(), cfg,
+	tr, err := newPlan(t.Context(), cfg,
 		Options{Dir: dir, Resume: true, Dataset: newPhotos(4, 8, 16), Weights: smallStart(t, 16)})
 	if err != nil {
 		t.Fatal(err)

@@ -24,18 +24,18 @@ type untrainedNet struct {
 
 // newUntrained makes the untrained network. It returns nil if training uses the same image size
 // and adds no embedding layer, because epoch 0 of the run is then the same network.
-func (t *trainingStage) newUntrained() (u *untrainedNet, err error) {
-	if !t.scoresUntrained() || t.side == 0 || t.cfg.Data.Size == t.side && t.cfg.Network.Dim == 0 {
+func (p *plan) newUntrained() (u *untrainedNet, err error) {
+	if !p.scoresUntrained() || p.start.side == 0 || p.cfg.Data.Size == p.start.side && p.cfg.Network.Dim == 0 {
 		return nil, nil
 	}
 	u = &untrainedNet{}
-	if u.bareNet, err = t.newBareNet(t.side); err != nil {
+	if u.bareNet, err = p.start.newBareNet(&p.cfg, p.start.side); err != nil {
 		return nil, err
 	}
-	if u.scored, err = newScoredSets(t.sel, u.cfg, false); err != nil {
+	if u.scored, err = newScoredSets(p.split, u.cfg, false); err != nil {
 		return nil, err
 	}
-	shareEvaluation(t.opts.Ranks, u.scored)
+	shareEvaluation(p.opts.Ranks, u.scored)
 	return u, nil
 }
 
@@ -47,19 +47,21 @@ func (u *untrainedNet) mayKeep(c *Config) bool {
 
 // scoreUntrained scores the untrained network. With last, the run ends with that network.
 func (t *trainer) scoreUntrained(ctx context.Context, last bool) ([]train.Metric, error) {
+	p := t.plan
 	if last {
 		if err := t.returnUntrained(ctx); err != nil {
 			return nil, err
 		}
 	} else if t.pace != nil { // fitMinutes has made this evaluation
-		return t.pace.scores, t.writeScored(t.untrained.scored, 0)
+		return t.pace.scores, t.writeScored(p.untrained.scored, 0)
 	}
-	return t.evaluateSets(ctx, t.untrained.scored, t.untrained.net, t.untrained.cfg, 0, last)
+	return t.evaluateSets(ctx, p.untrained.scored, p.untrained.net, p.untrained.cfg, 0, last)
 }
 
 // returnUntrained ends the run with the untrained network, with a wccn layer if that can be computed.
 // The network that the run trains has the weights of its start.
 func (t *trainer) returnUntrained(ctx context.Context) error {
+	p := t.plan
 	if t.keptUntrained {
 		return nil
 	}
@@ -67,28 +69,28 @@ func (t *trainer) returnUntrained(ctx context.Context) error {
 	if !t.computesWCCN() {
 		return nil
 	}
-	if u := t.untrained; u != nil {
-		t.trainedSize = t.cfg.Data.Size
-		t.cfg.Data = u.cfg.Data
-		t.net, t.trainedNet, t.scored = u.net, u.net, u.scored
+	if u := p.untrained; u != nil {
+		t.trainedSize = p.cfg.Data.Size
+		p.cfg.Data = u.cfg.Data
+		p.network.net, p.network.trained, p.feeds.scored = u.net, u.net, u.scored
 	}
 	w, err := t.computeWCCN(ctx)
 	if err != nil || w == nil {
 		return err
 	}
-	opt := nn.Options{FrozenNorm: true, Precision: nn.Precision(t.cfg.Network.Precision)}
-	if t.net, err = t.net.MergeLoRA(); err != nil {
+	opt := nn.Options{FrozenNorm: true, Precision: nn.Precision(p.cfg.Network.Precision)}
+	if p.network.net, err = p.network.net.MergeLoRA(); err != nil {
 		return err
 	}
-	if t.net, err = w.appendTo(t.net, opt); err != nil {
+	if p.network.net, err = w.appendTo(p.network.net, opt); err != nil {
 		return err
 	}
-	t.trainedNet, t.numWCCNSamples = t.net, w.samples
-	for _, s := range t.scored { // these scores are of the network without the layer
+	p.network.trained, t.numWCCNSamples = p.network.net, w.samples
+	for _, s := range p.feeds.scored { // these scores are of the network without the layer
 		s.q, s.g, s.d = nil, nil, nil
 	}
-	if t.untrained != nil {
-		t.untrained.net = t.net
+	if p.untrained != nil {
+		p.untrained.net = p.network.net
 	}
 	return nil
 }
@@ -245,24 +247,26 @@ func (w *wccn) appendTo(net *nn.Net, opt nn.Options) (*nn.Net, error) {
 
 // computeWCCN makes the layer for the network that the run ends with. It returns nil if the run computes none.
 func (t *trainer) computeWCCN(ctx context.Context) (*wccn, error) {
-	k := slices.IndexFunc(t.scored, func(s *scoredSet) bool { return s.set == ValidationSet })
+	p := t.plan
+	k := slices.IndexFunc(p.feeds.scored, func(s *scoredSet) bool { return s.set == ValidationSet })
 	if k < 0 {
 		return nil, nil
 	}
-	s := t.scored[k]
+	s := p.feeds.scored[k]
 	if s.q == nil { // resumed after the last epoch
-		if err := s.embedAll(ctx, t.trainedNet, t.cfg.Eval.Batch); err != nil {
+		if err := s.embedAll(ctx, p.network.trained, p.cfg.Eval.Batch); err != nil {
 			return nil, err
 		}
 	}
-	return t.computeWCCNFrom(ctx, s, t.trainedNet, &t.cfg)
+	return t.computeWCCNFrom(ctx, s, p.network.trained, &p.cfg)
 }
 
 // computeWCCNFrom makes the layer from training samples as the network embeds them: those in the gallery of
 // the validation samples s, if there are any. It returns nil if the validation part does not choose the
 // epoch, or if the layer makes the margins of the validation samples among each other smaller (p < 0.05, as in paired).
 func (t *trainer) computeWCCNFrom(ctx context.Context, s *scoredSet, net train.Network, cfg *Config) (*wccn, error) {
-	if !t.cfg.choosesByValidation() || t.cfg.Network.Normalize != On {
+	p := t.plan
+	if !p.cfg.choosesByValidation() || p.cfg.Network.Normalize != On {
 		return nil, nil
 	}
 	from := s.d
@@ -274,8 +278,8 @@ func (t *trainer) computeWCCNFrom(ctx context.Context, s *scoredSet, net train.N
 	}
 	if from == nil {
 		// The untrained network at its own image size is no engine's.
-		feed, err := newFeed(sampleEvenly(t.sel.Train, maxDistractors), cfg.Data, cfg.Train.Seed, false,
-			t.passesBytes() && t.untrained == nil)
+		feed, err := newFeed(sampleEvenly(p.split.Train, maxDistractors), cfg.Data, cfg.Train.Seed, false,
+			p.passesBytes() && p.untrained == nil)
 		if err != nil {
 			return nil, err
 		}
@@ -288,7 +292,7 @@ func (t *trainer) computeWCCNFrom(ctx context.Context, s *scoredSet, net train.N
 	if w == nil {
 		return nil, nil
 	}
-	distance, err := eval.ParseDistance(t.cfg.Eval.Distance)
+	distance, err := eval.ParseDistance(p.cfg.Eval.Distance)
 	if err != nil {
 		return nil, err
 	}
@@ -298,7 +302,7 @@ func (t *trainer) computeWCCNFrom(ctx context.Context, s *scoredSet, net train.N
 		if err := m.addEachOther(ctx); err != nil {
 			return nil, err
 		}
-		values[i] = t.groupMeans(s, m.values())
+		values[i] = p.groupMeans(s, m.values())
 	}
 	if train.ComparePairs(values[1], values[0]).P <= 0.05 {
 		return nil, nil
@@ -321,10 +325,11 @@ func (s *scoredSet) withWCCN(w *wccn) *scoredSet {
 
 // computesWCCN reports whether the run may end with the untrained network, to which it then adds a computed layer.
 func (t *trainer) computesWCCN() bool {
-	if u := t.untrained; u != nil {
-		return u.mayKeep(&t.cfg)
+	p := t.plan
+	if u := p.untrained; u != nil {
+		return u.mayKeep(&p.cfg)
 	}
-	return t.cfg.Network.Dim == 0 && t.side > 0
+	return p.cfg.Network.Dim == 0 && p.start.side > 0
 }
 
 // WithoutWCCN returns the model without the layer that its run computed from training samples (wccn), or nil if

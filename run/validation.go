@@ -343,8 +343,9 @@ func (m *margins) values() []float64 {
 // by the current network, or for epoch 0 by the untrained network with the layer that would be computed for
 // it (wccn). Samples that were taken together (data.group) count as one sample with their mean.
 func (t *trainer) pairedMargins(ctx context.Context, epoch int) ([]float64, error) {
-	sets, net, cfg := t.scored, t.trainedNet, &t.cfg
-	if u := t.untrained; epoch == 0 && u != nil && u.mayKeep(cfg) {
+	p := t.plan
+	sets, net, cfg := p.feeds.scored, p.network.trained, &p.cfg
+	if u := p.untrained; epoch == 0 && u != nil && u.mayKeep(cfg) {
 		sets, net, cfg = u.scored, u.net, u.cfg
 	}
 	distance, err := eval.ParseDistance(cfg.Eval.Distance)
@@ -368,11 +369,11 @@ func (t *trainer) pairedMargins(ctx context.Context, epoch int) ([]float64, erro
 	if err != nil {
 		return nil, err
 	}
-	return t.groupMeans(s, margin), nil
+	return p.groupMeans(s, margin), nil
 }
 
 // groupMeans returns the mean of the values of each group of the samples of s, as last embedded. It skips NaN.
-func (t *trainingStage) groupMeans(s *scoredSet, values []float64) []float64 {
+func (p *plan) groupMeans(s *scoredSet, values []float64) []float64 {
 	var groups [][]float64
 	place := map[int]int{} // index in groups
 	for i, v := range values {
@@ -380,8 +381,8 @@ func (t *trainingStage) groupMeans(s *scoredSet, values []float64) []float64 {
 			continue
 		}
 		of := s.query.Index[s.q.Pos[i]]
-		if t.sel.Groups != nil {
-			of = t.sel.Groups[of]
+		if p.split.Groups != nil {
+			of = p.split.Groups[of]
 		}
 		k, ok := place[of]
 		if !ok {
