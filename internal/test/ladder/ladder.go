@@ -260,7 +260,8 @@ func learning() []Package {
 		{"internal/network/onnxnet", "ONNX models into networks, and networks into ONNX models",
 			"internal/base/budget internal/base/escape internal/base/fileinfo internal/format/onnx " +
 				"nn/safetensors nn nn/zoo internal/network/published internal/network/graphrun " +
-				"internal/network/graphrun/tensor internal/network/graphrun/operator"},
+				"internal/network/graphrun/tensor internal/network/graphrun/operator " +
+				"internal/network/graphrun/spatial"},
 	}
 }
 
