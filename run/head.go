@@ -3,13 +3,11 @@ package run
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/eval"
@@ -17,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/run/internal/wccn"
 )
 
 // wholeBody, in network.freeze, means all parameters before the embedding layer.
@@ -223,57 +222,30 @@ func (p *plan) initHead(features *startFeatures) error {
 		r.Missing = slices.DeleteFunc(r.Missing, of)
 	}
 	if n.Head == wccnHead {
-		c := newWCCN(x, features.labels)
+		c := wccn.New(x, features.labels)
 		if c == nil {
 			return fmt.Errorf("network.head=%s: %d samples are too few to compute it: it needs %d more than classes",
-				wccnHead, x.Rows, minWCCNFreedom)
+				wccnHead, x.Rows, wccn.MinFreedom)
 		}
 		if n.Dim < x.Cols {
 			var err error
-			if c, err = c.reduced(x, n.Dim); err != nil {
+			if c, err = c.Reduced(x, n.Dim); err != nil {
 				return err
 			}
 		}
-		copy(w.Value, c.weight.Data)
+		copy(w.Value, c.Weight.Data)
 		if bias != nil {
-			copy(bias.Value, c.bias)
+			copy(bias.Value, c.Bias)
 		}
 		return nil
 	}
 	n.Head = pcaHead
-	axes, err := principalDirections(x, n.Dim)
+	axes, err := wccn.PrincipalDirections(x, n.Dim)
 	if err != nil {
 		return err
 	}
 	copy(w.Value, axes) // both features and weights are in the engine's order
 	return nil
-}
-
-// principalDirections returns the k eigenvectors of X'X with the largest eigenvalues, one after the
-// other. The rows are not centred, because cosine similarity refers to the origin.
-func principalDirections(x *matrix.Dense, k int) ([]float32, error) {
-	c := mat.NewSymDense(x.Cols, nil)
-	row := mat.NewVecDense(x.Cols, nil)
-	for i := range x.Rows {
-		for j, v := range x.Row(i) {
-			row.SetVec(j, float64(v))
-		}
-		c.SymRankOne(c, 1, row)
-	}
-	var e mat.EigenSym
-	if !e.Factorize(c, true) {
-		return nil, errors.New("network.head: the features have no principal components")
-	}
-	var v mat.Dense
-	e.VectorsTo(&v)
-	var out []float32
-	for j := range k {
-		col := x.Cols - 1 - j
-		for i := range x.Cols {
-			out = append(out, float32(v.At(i, col)))
-		}
-	}
-	return out, nil
 }
 
 // positivesKey is the key of the positive policy, which the features may decide.

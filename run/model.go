@@ -16,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/run/internal/validation"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -175,6 +176,14 @@ func embedFeed(ctx context.Context, net train.Network, f *feed, batch int) (*Emb
 
 // FineLabels returns the fine label of every row.
 func (e *Embeddings) FineLabels() []int64 { return labelsAt(e.Part.Fine, e.Pos) }
+
+// rows returns the embeddings with the fine labels; nil if e is nil.
+func (e *Embeddings) rows() *validation.Rows {
+	if e == nil {
+		return nil
+	}
+	return &validation.Rows{X: e.X, Labels: e.FineLabels()}
+}
 
 // Labels returns the training label of every row.
 func (e *Embeddings) Labels() []int64 { return labelsAt(e.Part.Label, e.Pos) }

@@ -17,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/run/internal/wccn"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -126,7 +127,7 @@ func (p *plan) describeNetwork() (*nn.Spec, error) {
 	h, w, c := p.feeds.training.shape()
 	n := &p.cfg.Network
 	startsAsWCCN := p.loss.isDefault && n.Dim == 0 && n.Head == "" &&
-		p.split.Train.Len()-p.batches.population.classes >= minWCCNFreedom
+		p.split.Train.Len()-p.batches.population.classes >= wccn.MinFreedom
 	if n.hasFrozenBody() || n.Head == wccnHead && n.Dim == 0 || startsAsWCCN {
 		features, err := p.cfg.numFeatures(p.start.file, h, w, c)
 		if err != nil {

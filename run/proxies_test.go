@@ -8,6 +8,7 @@ import (
 
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/run/internal/wccn"
 )
 
 // assembleSmall assembles a run of eight classes of ten photos from a small pretrained network.
@@ -141,7 +142,7 @@ func TestWCCNHead(t *testing.T) {
 	if b.cfg.Network.Dim != x.Cols {
 		t.Errorf("network.dim is %d for %d features", b.cfg.Network.Dim, x.Cols)
 	}
-	want := newWCCN(x, labels).apply(x)
+	want := wccn.New(x, labels).Apply(x)
 	got, _ := startEmbeddings(t, b)
 	scale := norm(want.Row(0))
 	if d := maxDifference(want, got); float64(d) > 1e-3*scale {
@@ -157,7 +158,7 @@ func TestWCCNHead(t *testing.T) {
 		kept += norm(short.Row(i)) * norm(short.Row(i))
 		all += norm(want.Row(i)) * norm(want.Row(i))
 	}
-	axes, err := principalDirections(want, 6)
+	axes, err := wccn.PrincipalDirections(want, 6)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -351,6 +351,10 @@ func running() []Package {
 				"internal/kernel/simd"},
 		{"run/internal/keys", "reads, checks, writes and explains a configuration from a table of its keys",
 			"internal/format/yamltext internal/base/enum objective github.com/goccy/go-yaml"},
+		{"run/internal/validation", "scores of the samples that choose the kept epoch: margins, nearest items",
+			"eval matrix"},
+		{"run/internal/wccn", "a last layer that is computed from features of training samples",
+			"matrix nn gonum.org/v1/gonum"},
 		{"run", "configurations, run folders, trained models",
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/enum " +
 				"internal/base/fileinfo internal/base/rootfs internal/base/atomic internal/base/home " +
@@ -358,7 +362,8 @@ func running() []Package {
 				"internal/format/rows internal/format/tfevents objective loss matrix nn nn/zoo train " +
 				"internal/network/published internal/network/onnxnet data data/imaging eval " +
 				"internal/compute/cluster discover embedding nn/safetensors github.com/goccy/go-yaml " +
-				"gonum.org/v1/gonum internal/format/plaintext run/internal/keys"},
+				"gonum.org/v1/gonum internal/format/plaintext run/internal/keys run/internal/validation " +
+				"run/internal/wccn"},
 		{"internal/jobs", "jobs that anyone may repeat: done in this process, and their results remembered",
 			"internal/base/atomic internal/base/fileinfo internal/format/strictjson"},
 		{"internal/sweep",
