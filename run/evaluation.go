@@ -9,8 +9,8 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
-
 	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/run/internal/record"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -266,7 +266,7 @@ func (t *trainer) writeScored(sets []*scoredSet, epoch int) error {
 	for _, s := range sets {
 		before := epoch == 0 && s.set == TestSet // for comparison with the trained network
 		if (t.plan.cfg.Eval.Keep || before) && t.record != nil {
-			if err := t.record.writeSnapshot(epoch, s.set, s.q); err != nil {
+			if err := t.record.WriteSnapshot(epoch, s.set.String(), s.q.recorded()); err != nil {
 				return err
 			}
 		}
@@ -282,7 +282,7 @@ func (t *trainer) evaluationError(epoch int, err error) error {
 		return err
 	}
 	return option.Errorf("%w\nthe trained network is kept in %s: continue with %s, and with %s to measure something "+
-		"else", err, t.plan.opts.Dir, optResume.WithValue(t.plan.opts.Dir),
+		"else", err, t.plan.opts.Dir, record.OptResume.WithValue(t.plan.opts.Dir),
 		overrides.WithValue("eval.metrics=... (or eval.recall)"))
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/run/internal/record"
 	"github.com/kindred-ml/kindred/run/internal/validation"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -54,7 +55,7 @@ func Load(dir string) (*Model, error) {
 // Save writes the configuration and the network, but no training state, into an existing
 // folder, for Load.
 func (m *Model) Save(dir string) error {
-	f := &Folder{dir: dir}
+	f := &Folder{record.Dir{Path: dir}}
 	if err := atomic.WriteFile(f.ConfigPath(), atomic.Bytes(m.Config.YAML())); err != nil {
 		return err
 	}
@@ -183,6 +184,11 @@ func (e *Embeddings) rows() *validation.Rows {
 		return nil
 	}
 	return &validation.Rows{X: e.X, Labels: e.FineLabels()}
+}
+
+// recorded returns the embeddings for the run folder.
+func (e *Embeddings) recorded() record.Embeddings {
+	return record.Embeddings{X: e.X, WriteLabels: e.WriteLabels}
 }
 
 // Labels returns the training label of every row.

@@ -12,8 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
-
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/run/internal/record"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -228,11 +228,12 @@ func (q *QuantizedModel) Save(dir string) error {
 	if err != nil {
 		return err
 	}
-	return (&Folder{dir: dir}).writeEmbeddings(TestSet.prefix(), q.Test, by)
+	return record.Dir{Path: dir}.WriteEmbeddings(TestSet.prefix(), q.Test.recorded(), by)
 }
 
 // QuantizedFiles returns the names of the files that Quantized.Save writes.
 func QuantizedFiles() []string {
-	return []string{configFile, nn.SpecFile, nn.WeightsFile, nn.QuantizationFile, TestSet.prefix() + embeddingsSuffix,
-		embedding.NetworkFile(TestSet.prefix() + embeddingsSuffix), TestSet.prefix() + labelsSuffix}
+	embeddings := TestSet.prefix() + record.EmbeddingsSuffix
+	return []string{record.ConfigFile, nn.SpecFile, nn.WeightsFile, nn.QuantizationFile, embeddings,
+		embedding.NetworkFile(embeddings), TestSet.prefix() + record.LabelsSuffix}
 }

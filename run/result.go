@@ -12,7 +12,6 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/nn"
-
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -108,11 +107,11 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 		if t.record == nil {
 			continue
 		}
-		if err := t.record.writeEmbeddings(s.set.prefix(), s.q, by); err != nil {
+		if err := t.record.WriteEmbeddings(s.set.prefix(), s.q.recorded(), by); err != nil {
 			return nil, err
 		}
 		if s.g != nil && s.set == TestSet {
-			if err := t.record.writeEmbeddings(GallerySet.prefix(), s.g, by); err != nil {
+			if err := t.record.WriteEmbeddings(GallerySet.prefix(), s.g.recorded(), by); err != nil {
 				return nil, err
 			}
 		}

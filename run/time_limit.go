@@ -155,10 +155,10 @@ func (t *trainer) timeSave() (time.Duration, error) {
 		return 0, nil
 	}
 	start := time.Now()
-	if err := t.record.write(nn.WeightsFile, t.plan.network.net.State().Write); err != nil {
+	if err := t.record.Write(nn.WeightsFile, t.plan.network.net.State().Write); err != nil {
 		return 0, err
 	}
-	return savesPerEpoch * time.Since(start), t.record.files.Remove(t.record.path(nn.WeightsFile))
+	return savesPerEpoch * time.Since(start), t.record.Files.Remove(t.record.Join(nn.WeightsFile))
 }
 
 // numImages returns the number of samples that a score of the set embeds.

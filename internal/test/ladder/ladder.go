@@ -351,6 +351,9 @@ func running() []Package {
 				"internal/kernel/simd"},
 		{"run/internal/keys", "reads, checks, writes and explains a configuration from a table of its keys",
 			"internal/format/yamltext internal/base/enum objective github.com/goccy/go-yaml"},
+		{"run/internal/record", "writes the folder of a run: its rows of epochs, its checkpoint, its embeddings",
+			"internal/base/atomic internal/base/lock internal/base/option internal/format/tfevents " +
+				"embedding matrix train"},
 		{"run/internal/validation", "scores of the samples that choose the kept epoch: margins, nearest items",
 			"eval matrix"},
 		{"run/internal/wccn", "a last layer that is computed from features of training samples",
@@ -362,8 +365,8 @@ func running() []Package {
 				"internal/format/rows internal/format/tfevents objective loss matrix nn nn/zoo train " +
 				"internal/network/published internal/network/onnxnet data data/imaging eval " +
 				"internal/compute/cluster discover embedding nn/safetensors github.com/goccy/go-yaml " +
-				"gonum.org/v1/gonum internal/format/plaintext run/internal/keys run/internal/validation " +
-				"run/internal/wccn"},
+				"gonum.org/v1/gonum internal/format/plaintext run/internal/keys run/internal/record " +
+				"run/internal/validation run/internal/wccn"},
 		{"internal/jobs", "jobs that anyone may repeat: done in this process, and their results remembered",
 			"internal/base/atomic internal/base/fileinfo internal/format/strictjson"},
 		{"internal/sweep",
