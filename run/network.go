@@ -124,7 +124,7 @@ func (p *plan) cacheImages(ctx context.Context) error {
 // body (identity unless the configuration names another) and of the default loss: wccn, unless there are too few
 // samples to compute it or too many features.
 func (p *plan) describeNetwork() (*nn.Spec, error) {
-	h, w, c := p.feeds.training.shape()
+	h, w, c := p.feeds.training.Shape()
 	n := &p.cfg.Network
 	startsAsWCCN := p.loss.isDefault && n.Dim == 0 && n.Head == "" &&
 		p.split.Train.Len()-p.batches.population.classes >= wccn.MinFreedom
@@ -345,7 +345,7 @@ func (p *plan) useEngine() error {
 		return err
 	}
 	p.network.trained, p.network.device = e, e
-	if l := p.feeds.training.loader; l != nil && !l.Bytes() {
+	if l := p.feeds.training.Loader; l != nil && !l.Bytes() {
 		p.notes.add("images are sent to the device as float32, because they are augmented or resized; " +
 			"data.rounded=true sends bytes, a quarter of the data")
 	}

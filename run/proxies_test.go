@@ -33,7 +33,7 @@ func startEmbeddings(t *testing.T, b *plan) (*matrix.Dense, []int64) {
 		t.Fatal(err)
 	}
 	if b.feeds.features != nil {
-		b.feeds.features.replaceImages(plain, 0)
+		b.feeds.features.ReplaceImages(plain, 0)
 	}
 	e, err := embedFeed(t.Context(), b.network.trained, plain, 16)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/run/internal/ranks"
 	"github.com/kindred-ml/kindred/run/internal/record"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -198,7 +199,7 @@ func (t *trainer) close() {
 // start locks the run folder and restores the state from which the run continues.
 func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 	p := t.plan
-	if err := p.checkRanksAgree(); err != nil {
+	if err := ranks.Check(p.opts.Ranks, fingerprint(p.split.Train), string(p.cfg.YAML())); err != nil {
 		return nil, err
 	}
 	var from *train.Checkpoint
@@ -213,7 +214,7 @@ func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 			}
 		}
 	}
-	if err := t.checkSameCheckpoint(from); err != nil {
+	if err := ranks.CheckCheckpoint(p.opts.Ranks, from); err != nil {
 		return nil, err
 	}
 	if p.cfg.Train.Minutes > 0 {
@@ -263,7 +264,7 @@ func (t *trainer) lockFolder() error {
 func (t *trainer) loopConfig(from *train.Checkpoint) train.Config {
 	p := t.plan
 	c := train.Config{
-		Network: p.network.trained, Data: p.feeds.training.data, Sampler: p.batches.sampler,
+		Network: p.network.trained, Data: p.feeds.training.Data, Sampler: p.batches.sampler,
 		Objective: p.objective, Optimizer: p.optimizer,
 		Labels: p.batches.population.lossLabels, IDs: p.batches.population.ids, Epochs: p.cfg.Train.Epochs,
 		MicroBatch: p.cfg.Train.Chunk, Ranks: p.opts.Ranks,

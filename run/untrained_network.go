@@ -127,12 +127,12 @@ func (t *trainer) computeWCCNFrom(ctx context.Context, s *scoredSet, net train.N
 	}
 	if from == nil {
 		// The untrained network at its own image size is no engine's.
-		feed, err := newFeed(sampleEvenly(p.split.Train, maxDistractors), cfg.Data, cfg.Train.Seed, false,
+		f, err := newFeed(sampleEvenly(p.split.Train, maxDistractors), cfg.Data, cfg.Train.Seed, false,
 			p.passesBytes() && p.untrained == nil)
 		if err != nil {
 			return nil, err
 		}
-		if from, err = embedFeed(ctx, net, feed, cfg.Eval.Batch); err != nil {
+		if from, err = embedFeed(ctx, net, f, cfg.Eval.Batch); err != nil {
 			return nil, err
 		}
 		t.wccnData = from
