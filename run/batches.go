@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/sample"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -74,7 +75,7 @@ func newConfiguredSampler(cfg *Config, p *population) (sampler, error) {
 		if err != nil {
 			return nil, fmt.Errorf("sample.name: %s: %w", hierarchical, err)
 		}
-		s, err := data.NewHierarchical(coarse, p.part.Fine, data.HierarchyConfig{
+		s, err := sample.NewHierarchical(coarse, p.part.Fine, sample.HierarchyConfig{
 			Coarse: c.Coarse, Fine: c.Fine, PerClass: c.PerClass, Batches: c.Batches, Views: c.Views,
 			Seed: cfg.Train.Seed,
 		})
@@ -84,7 +85,7 @@ func newConfiguredSampler(cfg *Config, p *population) (sampler, error) {
 		c.Coarse, c.Fine, c.PerClass = s.Config().Coarse, s.Config().Fine, s.Config().PerClass
 		return s, nil
 	}
-	s, err := data.NewBalanced(p.labels, data.BalancedConfig{Classes: c.Classes, PerClass: c.PerClass,
+	s, err := sample.NewBalanced(p.labels, sample.BalancedConfig{Classes: c.Classes, PerClass: c.PerClass,
 		Batches: c.Batches, Views: c.Views, Seed: cfg.Train.Seed})
 	if err != nil {
 		return nil, fmt.Errorf("sample: %w", err)

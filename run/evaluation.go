@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/run/internal/feed"
@@ -49,7 +50,7 @@ func shareEvaluation(ranks train.Ranks, sets []*scoredSet) {
 }
 
 // listScoredSets lists the sets to score, without their feeds.
-func listScoredSets(sel *data.Parts, cfg *Config) []*scoredSet {
+func listScoredSets(sel *split.Parts, cfg *Config) []*scoredSet {
 	sets := []*scoredSet{{set: TestSet, query: sel.Query}}
 	if sel.Gallery != sel.Query {
 		sets[0].gallery = sel.Gallery
@@ -76,7 +77,7 @@ func listScoredSets(sel *data.Parts, cfg *Config) []*scoredSet {
 }
 
 // newScoredSets lists the sets to score, with their feeds. bytes is as in newFeed.
-func newScoredSets(sel *data.Parts, cfg *Config, bytes bool) ([]*scoredSet, error) {
+func newScoredSets(sel *split.Parts, cfg *Config, bytes bool) ([]*scoredSet, error) {
 	sets := listScoredSets(sel, cfg)
 	for _, s := range sets {
 		var err error
@@ -309,7 +310,7 @@ var scoredColumns = []string{fineColumn, labelColumn}
 // checkMetrics returns an error if a metric of cfg cannot be computed from the labels of a
 // scored set. It is called before the first step, because a later error would waste the
 // training.
-func checkMetrics(sel *data.Parts, cfg *Config) error {
+func checkMetrics(sel *split.Parts, cfg *Config) error {
 	metrics, err := cfg.epochMetrics(true)
 	if err != nil {
 		return err

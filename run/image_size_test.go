@@ -12,6 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -146,7 +147,7 @@ func TestSizeSample(t *testing.T) {
 	}
 	add(99, 1)
 	v := p.Subset([]int{0, 1})
-	got := sizeSample(&data.Parts{Train: p, Validation: v}, 1)
+	got := sizeSample(&split.Parts{Train: p, Validation: v}, 1)
 	count := map[int64]int{}
 	for _, y := range got.Fine {
 		count[y]++
@@ -159,11 +160,11 @@ func TestSizeSample(t *testing.T) {
 			t.Errorf("class %d has %d samples", y, n)
 		}
 	}
-	if again := sizeSample(&data.Parts{Train: p, Validation: v}, 1); !slices.Equal(again.Index, got.Index) {
+	if again := sizeSample(&split.Parts{Train: p, Validation: v}, 1); !slices.Equal(again.Index, got.Index) {
 		t.Error("the same seed draws another sample")
 	}
 	lone := &data.Part{Index: []int{0, 1}, Label: []int64{0, 1}, Fine: []int64{0, 1}}
-	if s := sizeSample(&data.Parts{Train: lone}, 1); s != nil {
+	if s := sizeSample(&split.Parts{Train: lone}, 1); s != nil {
 		t.Errorf("of classes of one: %+v", s)
 	}
 }

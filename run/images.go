@@ -10,6 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/nn"
@@ -205,7 +206,7 @@ func sizeCandidates(full int) []int {
 // A frozen body keeps its own size, because its features are computed once. A network whose
 // parameters depend on the size keeps its size too, as does any network if fewer than a hundred
 // samples have another sample of their class.
-func measureSize(ctx context.Context, c *Config, opts *Options, start *networkStart, parts *data.Parts,
+func measureSize(ctx context.Context, c *Config, opts *Options, start *networkStart, parts *split.Parts,
 	notes *notes) error {
 	candidates := sizeCandidates(start.side)
 	if c.Network.hasFrozenBody() || len(candidates) < 2 {
@@ -272,7 +273,7 @@ func chooseSize(recalls []float64, images int) (k int, which string) {
 // sizeSample draws the samples on which sizes are compared from the training and validation
 // parts. Each drawn class gives its share, at least two samples. It returns nil if no class has
 // two samples.
-func sizeSample(sel *data.Parts, seed uint64) *data.Part {
+func sizeSample(sel *split.Parts, seed uint64) *data.Part {
 	all := *sel.Train
 	if v := sel.Validation; v != nil {
 		all.Index = slices.Concat(all.Index, v.Index)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/run/internal/ranks"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -41,7 +42,7 @@ type plan struct {
 	toClose   *data.Dataset // nil if the caller opened the data set
 	start     networkStart
 	loss      lossChoice
-	split     *data.Parts
+	split     *split.Parts
 	batches   batches
 	schedule  schedule
 	feeds     feeds

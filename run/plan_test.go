@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 )
 
 // TestChooseLoss: the loss and the number of views, by what the configuration leaves open and by the start.
@@ -99,13 +100,13 @@ func TestDefaultRateAndBest(t *testing.T) {
 	}
 	a, b := &data.Part{}, &data.Part{}
 	for _, c := range []struct {
-		parts data.Parts
+		parts split.Parts
 		loss  *lossChoice
 		want  string
 	}{
-		{data.Parts{}, open, none}, {data.Parts{Validation: a, ValidationGallery: b}, open, marginKey},
-		{data.Parts{Validation: a, ValidationGallery: a}, open, validationMAPKey},
-		{data.Parts{Validation: a, ValidationGallery: a}, given, marginDistractorsKey},
+		{split.Parts{}, open, none}, {split.Parts{Validation: a, ValidationGallery: b}, open, marginKey},
+		{split.Parts{Validation: a, ValidationGallery: a}, open, validationMAPKey},
+		{split.Parts{Validation: a, ValidationGallery: a}, given, marginDistractorsKey},
 	} {
 		if got := defaultBest(&c.parts, c.loss); got != c.want {
 			t.Errorf("best by %q, want %q", got, c.want)

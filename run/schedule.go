@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -40,7 +40,7 @@ func defaultLR(start *networkStart, l *lossChoice, frozen, few bool) float64 {
 // defaultBest returns the default of train.best. The default loss takes MAP@R of the validation samples: a classifier
 // draws every sample towards the classes that it trains, so that training samples are distractors that say less with
 // every epoch. Other losses take the margin.
-func defaultBest(parts *data.Parts, l *lossChoice) string {
+func defaultBest(parts *split.Parts, l *lossChoice) string {
 	switch {
 	case parts.Validation == nil:
 		return none

@@ -7,12 +7,13 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/objective"
 )
 
 // splitDataset divides the samples into the parts for training and scoring. population are the samples for training.
 func splitDataset(ctx context.Context, c *Config, d *data.Dataset, rule objective.RelationRule, notes *notes) (
-	parts *data.Parts, p *population, err error) {
+	parts *split.Parts, p *population, err error) {
 	if parts, err = selectParts(ctx, c, d, notes); err != nil {
 		return nil, nil, err
 	}
@@ -32,12 +33,12 @@ func splitDataset(ctx context.Context, c *Config, d *data.Dataset, rule objectiv
 
 // hasFewClasses reports whether few labels train and the test has no class of the training part. What is learned then
 // helps little with other classes.
-func hasFewClasses(parts *data.Parts) bool {
+func hasFewClasses(parts *split.Parts) bool {
 	return countDistinct(parts.Train.Label) < fewClasses && hasOnlyUnseenClasses(parts)
 }
 
 // hasOnlyUnseenClasses reports whether the test has no class of the training part.
-func hasOnlyUnseenClasses(sel *data.Parts) bool {
+func hasOnlyUnseenClasses(sel *split.Parts) bool {
 	in := map[int64]bool{}
 	for _, y := range sel.Train.Fine {
 		in[y] = true
@@ -47,17 +48,17 @@ func hasOnlyUnseenClasses(sel *data.Parts) bool {
 
 // SplitDataset divides the samples of d into the parts of the run that trained the model: training,
 // validation and test. d must be the data set of that run, as Config.Data.Open opens it.
-func (m *Model) SplitDataset(ctx context.Context, d *data.Dataset) (*data.Parts, error) {
+func (m *Model) SplitDataset(ctx context.Context, d *data.Dataset) (*split.Parts, error) {
 	c := m.Config.clone()
 	return selectParts(ctx, &c, d, new(notes))
 }
 
 // selectParts applies the label rule, the split and the limits of the configuration. It
 // records the chosen split in the configuration.
-func selectParts(ctx context.Context, cfg *Config, d *data.Dataset, notes *notes) (*data.Parts, error) {
+func selectParts(ctx context.Context, cfg *Config, d *data.Dataset, notes *notes) (*split.Parts, error) {
 	c := &cfg.Data
 	c.Label, c.Fine = c.LabelColumns(d)
-	sel, err := selectGroups(ctx, cfg, d, notes, data.Selection{
+	sel, err := selectGroups(ctx, cfg, d, notes, split.Selection{
 		Label: c.Label, Fine: c.Fine, Split: c.Split,
 		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Validation: c.Validation, Fold: c.Fold,
 		Seed: cfg.Train.Seed,
@@ -116,7 +117,7 @@ func limitPerClass(p *data.Part, n int) *data.Part {
 // groupColumn returns the column of a manifest that data.group names, or "" for a rule.
 func groupColumn(rule string) string {
 	switch rule {
-	case data.GroupNone, data.GroupFound, data.GroupFolder:
+	case split.GroupNone, split.GroupFound, split.GroupFolder:
 		return ""
 	}
 	return rule
@@ -125,27 +126,27 @@ func groupColumn(rule string) string {
 // selectGroups selects the samples. If data.group is unset and the network is pretrained,
 // photographs in separate files are searched for bursts, and the configuration records the
 // result.
-func selectGroups(ctx context.Context, c *Config, d *data.Dataset, notes *notes, by data.Selection) (
-	*data.Parts, error) {
+func selectGroups(ctx context.Context, c *Config, d *data.Dataset, notes *notes, by split.Selection) (
+	*split.Parts, error) {
 	rule := &c.Data.Group
 	by.Group = *rule
 	if *rule != "" {
-		return d.SelectContext(ctx, by)
+		return split.Select(ctx, d, by)
 	}
-	*rule = data.GroupNone
+	*rule = split.GroupNone
 	if !c.Network.isPretrained() || !d.HasLocalFiles() || !measureShape(ctx, d).arePhotographs() {
-		return d.SelectContext(ctx, by)
+		return split.Select(ctx, d, by)
 	}
-	by.Group = data.GroupFound
-	sel, err := d.SelectContext(ctx, by)
+	by.Group = split.GroupFound
+	sel, err := split.Select(ctx, d, by)
 	switch {
-	case errors.Is(err, data.ErrInseparable), err == nil && 2*sel.GroupCounts.Whole > sel.GroupCounts.Classes:
+	case errors.Is(err, split.ErrInseparable), err == nil && 2*sel.GroupCounts.Whole > sel.GroupCounts.Classes:
 		notes.add("data.group is %s: bursts are divided, because most classes consist of one burst (data.group=%s "+
-			"keeps them together)", data.GroupNone, data.GroupFound)
-		by.Group = data.GroupNone
-		return d.SelectContext(ctx, by)
+			"keeps them together)", split.GroupNone, split.GroupFound)
+		by.Group = split.GroupNone
+		return split.Select(ctx, d, by)
 	case err == nil && sel.GroupCounts.Groups > 0:
-		*rule = data.GroupFound
+		*rule = split.GroupFound
 	}
 	return sel, err
 }

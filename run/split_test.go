@@ -14,6 +14,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/split"
 )
 
 // writeBursts writes photographs in folders of classes: scenes of so many shots each, which
@@ -77,7 +78,7 @@ func TestGroupsOfARun(t *testing.T) {
 	as := func(*Config) {}
 	none := func(c *Config) { c.Data.Group = "none" }
 	found := newPlanOf(as, Options{Weights: weights})
-	if got := found.cfg.Data.Group; got != "found" || found.split.GroupCounts != (data.GroupCounts{Groups: 32,
+	if got := found.cfg.Data.Group; got != "found" || found.split.GroupCounts != (split.GroupCounts{Groups: 32,
 		Samples: 96, Largest: 3,
 		Classes: 4}) {
 		t.Fatalf("%q, %+v", got, found.split.GroupCounts)

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/network/graphrun"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -96,7 +96,7 @@ func (l *lifter) softmax(v *value) (product *node, scale float64, causal bool, e
 		k, isFactor := factor(n)
 		switch {
 		case n.Op == "Softmax" && !inside:
-			axis, err := graphrun.AxisOf(a.int("axis", -1), len(v.shape))
+			axis, err := tensor.AxisOf(a.int("axis", -1), len(v.shape))
 			if err != nil || axis != len(v.shape)-1 {
 				return nil, 0, false, errors.Join(err, errors.New("its softmax is not over the last axis"))
 			}

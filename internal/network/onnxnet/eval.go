@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
-	"github.com/kindred-ml/kindred/internal/network/graphrun"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 func dataType(v int64) onnx.DataType { return onnx.DataType(min(max(v, 0), 99)) }
@@ -32,7 +33,7 @@ func isMovement(op string) bool {
 
 // isReduction tells operators that compute one value from those along some axes.
 func isReduction(op string) bool {
-	return strings.HasPrefix(op, "Reduce") && slices.Contains(graphrun.Operators(), op)
+	return strings.HasPrefix(op, "Reduce") && operator.Table[op] != nil
 }
 
 // computable tells operators that are computed on constants.
@@ -49,13 +50,13 @@ func (g *graph) compute(n *node, in []*array) ([]*array, error) {
 	if !computable(n.Op) {
 		return nil, fmt.Errorf("%s is not computed on constants", n.Op)
 	}
-	given := make([]*graphrun.Tensor, len(in))
+	given := make([]*tensor.Tensor, len(in))
 	for i, x := range in {
 		if x != nil {
 			given[i] = x.tensor()
 		}
 	}
-	made, err := graphrun.Eval(n.Node, g.opset, given)
+	made, err := operator.Eval(n.Node, g.opset, given)
 	if err != nil {
 		return nil, err
 	}
@@ -67,11 +68,11 @@ func (g *graph) compute(n *node, in []*array) ([]*array, error) {
 }
 
 // tensor is the array as the executor takes it.
-func (a *array) tensor() *graphrun.Tensor {
+func (a *array) tensor() *tensor.Tensor {
 	if a.isReal() {
-		return graphrun.Floats(a.shape, a.reals)
+		return tensor.Floats(a.shape, a.reals)
 	}
-	return graphrun.Integers(a.shape, a.ints)
+	return tensor.Integers(a.shape, a.ints)
 }
 
 func shapeOf(a *attrs, shape []int) (*array, error) {
@@ -95,7 +96,7 @@ func joinedShape(a *attrs, shapes [][]int) (shape []int, axis int, err error) {
 		return nil, 0, errors.New("it has no input")
 	}
 	shape = slices.Clone(shapes[0])
-	if axis, err = graphrun.AxisOf(a.int("axis", 0), len(shape)); err != nil {
+	if axis, err = tensor.AxisOf(a.int("axis", 0), len(shape)); err != nil {
 		return nil, 0, err
 	}
 	for _, s := range shapes[1:] {
@@ -120,7 +121,7 @@ func (g *graph) reduceAxes(n *node, shape []int, in []*array) (axes, to []int, e
 	if err != nil {
 		return nil, nil, err
 	}
-	if axes, err = graphrun.AxesOf(want, len(shape)); err != nil {
+	if axes, err = tensor.AxesOf(want, len(shape)); err != nil {
 		return nil, nil, err
 	}
 	if (!ok || len(axes) == 0) && a.int("noop_with_empty_axes", 0) == 0 {

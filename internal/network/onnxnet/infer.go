@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/network/graphrun"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // infer determines the shapes of what a node makes of inputs that are computed
@@ -32,7 +32,7 @@ func (g *graph) infer(n *node) ([][]int, error) {
 		shape, _, err := joinedShape(&a, shapes)
 		return one(shape, err)
 	case isElementwise(n.Op):
-		return one(graphrun.Broadcast(shapes...))
+		return one(tensor.Broadcast(shapes...))
 	case isReduction(n.Op):
 		_, to, err := g.reduceAxes(n, x, in)
 		return one(to, err)
@@ -74,7 +74,7 @@ func (g *graph) infer(n *node) ([][]int, error) {
 		if len(shapes) != 2 {
 			return nil, errors.New("it needs two inputs")
 		}
-		shape, _, err := graphrun.MatMulShape(shapes[0], shapes[1])
+		shape, _, err := tensor.MatMulShape(shapes[0], shapes[1])
 		if err == nil {
 			_, err = count(shape)
 		}
@@ -236,7 +236,7 @@ func (g *graph) pads(n *node, in []*array) (before, after []int, err error) {
 	} else if ok {
 		axes = nil
 		for _, v := range list {
-			i, err := graphrun.AxisOf(v, rank)
+			i, err := tensor.AxisOf(v, rank)
 			if err != nil {
 				return nil, nil, err
 			}

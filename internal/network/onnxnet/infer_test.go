@@ -30,7 +30,7 @@ func TestShapesOfProducts(t *testing.T) {
 		{[]int{2, 3}, []int{2, 3}, nil}, {[]int{3}, []int{2}, nil}, {[]int{}, []int{3}, nil}, {[]int{3}, []int{}, nil},
 		{[]int{4, 2, 3}, []int{5, 3, 2}, nil},
 	} {
-		got, err := inferred(operator("MatMul"), c.x, c.y)
+		got, err := inferred(nodeOf("MatMul"), c.x, c.y)
 		if (err == nil) != (c.want != nil) || !slices.Equal(got, c.want) {
 			t.Errorf("%d times %d: %d, %v", c.x, c.y, got, err)
 		}
@@ -45,15 +45,15 @@ func TestShapesOfProducts(t *testing.T) {
 		{[]int{2, 3}, []int{5, 3}, 0, 0, nil}, {[]int{3}, []int{3, 5}, 0, 0, nil}, {[]int{2, 3}, []int{3}, 0, 0, nil},
 		{[]int{1, 2, 3}, []int{3, 5}, 0, 0, nil}, {[]int{2, 3}, []int{1, 3, 5}, 0, 0, nil},
 	} {
-		n := operator("Gemm", "transA", c.ta, "transB", c.tb)
+		n := nodeOf("Gemm", "transA", c.ta, "transB", c.tb)
 		if got, err := inferred(n, c.x, c.y); (err == nil) != (c.want != nil) || !slices.Equal(got, c.want) {
 			t.Errorf("Gemm %d of %d and %d: %d, %v", []int{c.ta, c.tb}, c.x, c.y, got, err)
 		}
 	}
-	if _, err := inferred(operator("MatMul"), []int{2, 3}); err == nil {
+	if _, err := inferred(nodeOf("MatMul"), []int{2, 3}); err == nil {
 		t.Error("a product of one")
 	}
-	if _, err := inferred(operator("Gemm"), []int{2, 3}); err == nil {
+	if _, err := inferred(nodeOf("Gemm"), []int{2, 3}); err == nil {
 		t.Error("Gemm of one")
 	}
 }
@@ -88,7 +88,7 @@ func windowFits(t *testing.T, size, kernel, stride, before, after int) {
 	attrs := []any{"kernel_shape", []int64{1, int64(kernel)}, "strides", []int64{int64(stride), int64(stride)},
 		"pads", pads}
 	for mode, want := range []int{floor, ceil} {
-		got, err := inferred(operator("MaxPool", append(attrs, "ceil_mode", mode)...), []int{1, 2, 1, size})
+		got, err := inferred(nodeOf("MaxPool", append(attrs, "ceil_mode", mode)...), []int{1, 2, 1, size})
 		name := fmt.Sprintf("%d by a window of %d, stride %d, pads %d and %d, ceil_mode %d", size, kernel, stride,
 			before,
 			after, mode)
@@ -111,7 +111,7 @@ func TestPaddingByNameIsEven(t *testing.T) {
 		for kernel := 1; kernel < 5; kernel++ {
 			for stride := 1; stride < 4; stride++ {
 				for _, name := range []string{"SAME_UPPER", "SAME_LOWER", "VALID"} {
-					n := operator("MaxPool", "kernel_shape", []int64{1, int64(kernel)}, "strides",
+					n := nodeOf("MaxPool", "kernel_shape", []int64{1, int64(kernel)}, "strides",
 						[]int64{int64(stride), int64(stride)}, "auto_pad", name, "pads", []int64{0, 5, 0, 5})
 					n.in = []*value{{shape: []int{1, 1, 1, size}}}
 					w, err := (&graph{}).window(n)
@@ -165,7 +165,7 @@ func TestBoundsOfWindows(t *testing.T) {
 		{[]any{"kernel_shape", two(1), "dilations", []int64{1}}, "not those of an image"},
 		{[]any{"kernel_shape", two(1), "auto_pad", "SOME"}, `auto_pad "SOME" is not known`},
 	} {
-		_, err := inferred(operator("MaxPool", c.attrs...), image)
+		_, err := inferred(nodeOf("MaxPool", c.attrs...), image)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.attrs, err, c.want)
 		}
@@ -183,12 +183,12 @@ func TestBoundsOfWindows(t *testing.T) {
 		{"GlobalMaxPool", [][]int{{2, 3}}, nil}, {"Softmax", [][]int{{2, 3}}, []int{2, 3}},
 		{"Add", [][]int{{2, 1}, {1, 3}}, []int{2, 3}}, {"Add", [][]int{{2}, {3}}, nil},
 	} {
-		got, err := inferred(operator(c.op), c.shapes...)
+		got, err := inferred(nodeOf(c.op), c.shapes...)
 		if (err == nil) != (c.want != nil) || !slices.Equal(got, c.want) {
 			t.Errorf("%s of %d: %d, %v, want %d", c.op, c.shapes, got, err, c.want)
 		}
 	}
-	if _, err := inferred(operator("Nothing"), []int{1}); !errors.Is(err, errNoOperator) {
+	if _, err := inferred(nodeOf("Nothing"), []int{1}); !errors.Is(err, errNoOperator) {
 		t.Errorf("an operator that is none: %v", err)
 	}
 }
@@ -217,7 +217,7 @@ func TestShapesOfPads(t *testing.T) {
 		{pads: []int64{0, 0, 0, 0}, attrs: []any{"mode", "constant"}, want: []int{2, 3}},
 		{said: "its pads are not known"},
 	} {
-		n := operator("Pad", c.attrs...)
+		n := nodeOf("Pad", c.attrs...)
 		n.in = []*value{{shape: []int{2, 3}}, nil, nil, nil}
 		if c.pads != nil {
 			n.in[1] = &value{shape: []int{len(c.pads)}, known: vector(c.pads)}

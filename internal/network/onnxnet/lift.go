@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/network/graphrun"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -221,7 +221,7 @@ func (l *lifter) liftConcat(s *layerChain, n *node) error {
 	// The axis must be that of the channels.
 	a := attrs{node: n.Node}
 	x := to.shape
-	axis, err := graphrun.AxisOf(a.int("axis", 0), len(x))
+	axis, err := tensor.AxisOf(a.int("axis", 0), len(x))
 	if err := errors.Join(err, a.err); err != nil {
 		return err
 	}

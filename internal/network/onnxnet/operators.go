@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/network/graphrun"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -312,7 +312,7 @@ func (l *lifter) batchNorm(s *layerChain, n *node) error {
 func (l *lifter) layerNorm(s *layerChain, n *node) error {
 	a := attrs{node: n.Node}
 	x := n.in[0].shape
-	axis, err := graphrun.AxisOf(a.int("axis", -1), len(x))
+	axis, err := tensor.AxisOf(a.int("axis", -1), len(x))
 	if err := errors.Join(err, a.err); err != nil {
 		return err
 	}
@@ -344,7 +344,7 @@ func (l *lifter) layerNorm(s *layerChain, n *node) error {
 func (l *lifter) liftUnit(s *layerChain, n *node) error {
 	a := attrs{node: n.Node}
 	x := n.in[0].shape
-	axis, err := graphrun.AxisOf(a.int("axis", -1), len(x))
+	axis, err := tensor.AxisOf(a.int("axis", -1), len(x))
 	if err := errors.Join(err, a.err); err != nil {
 		return err
 	}

@@ -210,9 +210,19 @@ func learning() []Package {
 			"internal/base/par internal/kernel/simd internal/kernel/bf16"},
 		{"matrix", "float32 matrices, matrix products, pairwise distances in blocks",
 			"internal/base/par internal/kernel/simd"},
-		{"internal/network/graphrun", "the operators of ONNX as they stand, on the kernels of the engine",
-			"internal/base/budget internal/base/escape internal/base/par internal/format/onnx " +
-				"internal/kernel/simd matrix internal/network/conv"},
+		{"internal/network/graphrun/tensor", "tensors of ONNX graphs: the rules of their shapes, and their memory",
+			"internal/base/budget internal/format/onnx"},
+		{"internal/network/graphrun/operator", "the operators of ONNX on tensors of any axes",
+			"internal/base/budget internal/base/par internal/format/onnx internal/kernel/simd matrix " +
+				"internal/network/graphrun/tensor"},
+		{"internal/network/graphrun/spatial",
+			"the operators of ONNX with windows and positions: convolutions, pools, resampling",
+			"internal/base/budget internal/format/onnx internal/kernel/simd matrix " +
+				"internal/network/graphrun/tensor internal/network/graphrun/operator"},
+		{"internal/network/graphrun", "programs of ONNX graphs, run as they stand on the kernels of the engine",
+			"internal/base/budget internal/base/escape internal/format/onnx internal/network/conv " +
+				"internal/network/graphrun/tensor internal/network/graphrun/operator " +
+				"internal/network/graphrun/spatial"},
 		{"internal/compute/exact/quantized",
 			"rows coded in 8 bits, 16 bits or float32: scores of blocks, and the error of coding",
 			"internal/base/par internal/kernel/dot8 internal/kernel/dot16 matrix"},
@@ -249,7 +259,8 @@ func learning() []Package {
 			"internal/base/escape internal/base/fileinfo internal/format/strictjson nn nn/zoo"},
 		{"internal/network/onnxnet", "ONNX models into networks, and networks into ONNX models",
 			"internal/base/budget internal/base/escape internal/base/fileinfo internal/format/onnx " +
-				"nn/safetensors nn nn/zoo internal/network/published internal/network/graphrun"},
+				"nn/safetensors nn nn/zoo internal/network/published internal/network/graphrun " +
+				"internal/network/graphrun/tensor internal/network/graphrun/operator"},
 	}
 }
 
@@ -272,13 +283,16 @@ func samples() []Package {
 			"internal/base/budget internal/base/enum internal/format/avif internal/format/colourspace " +
 				"internal/format/heic internal/format/isobmff internal/format/jpeg internal/format/jxl " +
 				"internal/format/wasm internal/kernel/pix internal/kernel/simd golang.org/x/image"},
-		{"data", "data sets in their layouts, label rules, splits, loaders, class-balanced batches",
+		{"data", "data sets in their layouts, label rules, loaders",
 			"internal/base/braces internal/base/budget internal/base/classname internal/base/home " +
 				"internal/base/option internal/base/fileinfo internal/base/rootfs internal/base/par " +
 				"internal/base/enum internal/base/atomic matrix embedding internal/format/idx " +
 				"internal/format/matfile internal/format/tarfile internal/format/zipfile data/imaging " +
 				"internal/format/imagepack internal/format/plaintext golang.org/x/text " +
 				"internal/format/strictjson"},
+		{"data/split", "divides a data set: train, test, validation, folds, groups of photos taken together",
+			"internal/base/classname internal/base/enum internal/base/par data data/imaging"},
+		{"data/sample", "class-balanced batches", ""},
 	}
 }
 
@@ -347,7 +361,7 @@ func running() []Package {
 	return []Package{
 		{"train", "the training loop, its optimizers and checkpoints, without files or configuration",
 			"internal/base/budget internal/base/critical internal/base/par matrix loss objective nn " +
-				"nn/safetensors data gonum.org/v1/gonum internal/format/strictjson internal/base/enum " +
+				"nn/safetensors data data/sample gonum.org/v1/gonum internal/format/strictjson internal/base/enum " +
 				"internal/kernel/simd"},
 		{"run/internal/keys", "reads, checks, writes and explains a configuration from a table of its keys",
 			"internal/format/yamltext internal/base/enum objective github.com/goccy/go-yaml"},
@@ -369,9 +383,10 @@ func running() []Package {
 				"internal/base/fileinfo internal/base/rootfs internal/base/atomic internal/base/home " +
 				"internal/base/lock internal/compute/pair " +
 				"objective loss matrix nn nn/zoo train internal/network/published internal/network/onnxnet data " +
-				"data/imaging eval discover embedding nn/safetensors github.com/goccy/go-yaml gonum.org/v1/gonum " +
-				"internal/format/plaintext run/internal/embedder run/internal/feed run/internal/keys " +
-				"run/internal/ranks run/internal/record run/internal/validation run/internal/wccn"},
+				"data/split data/sample data/imaging eval discover embedding nn/safetensors " +
+				"github.com/goccy/go-yaml gonum.org/v1/gonum internal/format/plaintext " +
+				"run/internal/embedder run/internal/feed run/internal/keys run/internal/ranks " +
+				"run/internal/record run/internal/validation run/internal/wccn"},
 		{"internal/jobs", "jobs that anyone may repeat: done in this process, and their results remembered",
 			"internal/base/atomic internal/base/fileinfo internal/format/strictjson"},
 		{"internal/sweep",
@@ -394,7 +409,7 @@ func pages() []Package {
 	return []Package{
 		{"internal/app/quality",
 			"photos that are blurred, dark, overexposed, tiny, of an odd shape, or screenshots",
-			"internal/base/par data data/imaging"},
+			"internal/base/par data data/split data/imaging"},
 		{"internal/collection/mirror/changes",
 			"compares two listings of photos: added, changed, moved, relabelled, removed",
 			""},
@@ -508,7 +523,8 @@ func experiments() []Package {
 				"internal/base/lock internal/base/rootfs internal/format/yamltext internal/jobs embedding " +
 				"matrix train run internal/sweep eval internal/compute/cluster " +
 				"internal/app/experiments/theory/noise internal/app/experiments/theory/isometry " +
-				"internal/app/experiments/theory/field data data/imaging nn objective internal/page/report " +
+				"internal/app/experiments/theory/field data data/split data/imaging nn objective " +
+				"internal/page/report " +
 				"internal/page/report/maps internal/page/report/photo internal/page/report/retrieval " +
 				"internal/page/report/diagnosisreport internal/compute/detection internal/compute/holm " +
 				"internal/compute/ttest internal/compute/projection discover clean decide golang.org/x/image " +
@@ -519,8 +535,8 @@ func experiments() []Package {
 
 func programs() []Package {
 	return []Package{
-		{"internal/app/cli/inspect", "`kindred data info`: what is in a data set",
-			"internal/base/budget internal/base/par internal/base/atomic internal/app/quality clean data " +
+		{"internal/app/cli/inspect", "`kindred data data/split info`: what is in a data set",
+			"internal/base/budget internal/base/par internal/base/atomic internal/app/quality clean data data/split " +
 				"data/imaging golang.org/x/image"},
 		{"internal/app/cli/progress", "progress bars of a training run",
 			"train github.com/schollz/progressbar/v3 golang.org/x/term"},
@@ -538,7 +554,7 @@ func programs() []Package {
 			"internal/base/atomic internal/base/fileinfo internal/format/strictjson loss matrix objective"},
 		{"internal/app/cli/explain", "`kindred loss`: a loss on one batch", "embedding matrix objective"},
 		{"internal/app/cli/calibrate", "learns a calibration from a run, an index or embeddings",
-			"internal/base/escape internal/base/enum matrix train data embedding eval clean decide store " +
+			"internal/base/escape internal/base/enum matrix train data data/split embedding eval clean decide store " +
 				"index run internal/app/cli internal/collection/provenance"},
 		{"internal/app/cli/shards",
 			"the jobs of workers: shards of embed, index and eval, runs of experiments and sweeps",
@@ -554,7 +570,7 @@ func programs() []Package {
 			"internal/base/lock internal/base/par data embedding eval store index run " +
 				"internal/collection/mirror internal/collection/provenance internal/app/cli/shards"},
 		{"internal/app/cli/itemsource", "the items that discover and clean examine",
-			"internal/base/escape matrix embedding data eval run store index serve/api " +
+			"internal/base/escape matrix embedding data data/split eval run store index serve/api " +
 				"internal/collection/mirror internal/page/review internal/page/report/photo " +
 				"internal/app/cli/items"},
 		{"internal/app/cli/card", "the model card and the metadata of an exported network",
