@@ -366,14 +366,28 @@ func running() []Package {
 				"internal/kernel/simd"},
 		{"run/internal/keys", "reads, checks, writes and explains a configuration from a table of its keys",
 			"internal/format/yamltext internal/base/enum objective github.com/goccy/go-yaml"},
+		{"run/internal/feed", "reads the samples of a part for a network; features of a frozen body",
+			"internal/base/budget internal/format/rows data matrix nn train"},
+		{"run/internal/embedder", "embeds images of many goroutines together",
+			"internal/base/batch internal/base/budget data/imaging matrix nn run/internal/feed"},
+		{"run/internal/ranks", "compares what decides the bits of a run on all its processes",
+			"internal/kernel/simd train"},
+		{"run/internal/record", "writes the folder of a run: its rows of epochs, its checkpoint, its embeddings",
+			"internal/base/atomic internal/base/lock internal/base/option internal/format/tfevents " +
+				"embedding matrix train"},
+		{"run/internal/validation", "scores of the samples that choose the kept epoch: margins, nearest items",
+			"eval matrix"},
+		{"run/internal/wccn", "a last layer that is computed from features of training samples",
+			"matrix nn gonum.org/v1/gonum"},
 		{"run", "configurations, run folders, trained models",
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/enum " +
 				"internal/base/fileinfo internal/base/rootfs internal/base/atomic internal/base/home " +
-				"internal/base/batch internal/base/lock internal/compute/pair internal/kernel/simd " +
-				"internal/format/rows internal/format/tfevents objective loss matrix nn nn/zoo train " +
-				"internal/network/published internal/network/onnxnet data data/split data/sample data/imaging eval " +
-				"internal/compute/cluster discover embedding nn/safetensors github.com/goccy/go-yaml " +
-				"gonum.org/v1/gonum internal/format/plaintext run/internal/keys"},
+				"internal/base/lock internal/compute/pair " +
+				"objective loss matrix nn nn/zoo train internal/network/published internal/network/onnxnet data " +
+				"data/split data/sample data/imaging eval discover embedding nn/safetensors " +
+				"github.com/goccy/go-yaml gonum.org/v1/gonum internal/format/plaintext " +
+				"run/internal/embedder run/internal/feed run/internal/keys run/internal/ranks " +
+				"run/internal/record run/internal/validation run/internal/wccn"},
 		{"internal/jobs", "jobs that anyone may repeat: done in this process, and their results remembered",
 			"internal/base/atomic internal/base/fileinfo internal/format/strictjson"},
 		{"internal/sweep",

@@ -1,4 +1,4 @@
-package run
+package validation
 
 import (
 	"math"
@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -44,7 +43,7 @@ func TestFoundAmong(t *testing.T) {
 					}
 				}
 			}
-			found, err := searchWithDistractors(t.Context(), x, labels, g, others, distance)
+			found, err := SearchWithDistractors(t.Context(), &Rows{x, labels}, &Rows{g, others}, distance)
 			h, q := countHits(found)
 			if err != nil || h != hits || q != queries {
 				t.Errorf("seed %d, %v: %d of %d, want %d of %d (%v)", seed, distance, h, q, hits, queries, err)
@@ -57,50 +56,41 @@ func TestFoundAmong(t *testing.T) {
 func TestFoundAmongTies(t *testing.T) {
 	x := matrix.FromSlice(2, 1, []float32{1, 1})
 	g := matrix.FromSlice(3, 1, []float32{1, 1, 1})
-	found, err := searchWithDistractors(t.Context(), x, []int64{5, 5}, g, []int64{5, 7, 5}, eval.Euclidean)
+	d := &Rows{g, []int64{5, 7, 5}}
+	found, err := SearchWithDistractors(t.Context(), &Rows{x, []int64{5, 5}}, d, eval.Euclidean)
 	if h, q := countHits(found); err != nil || h != 2 || q != 2 {
 		t.Errorf("%d of %d, %v", h, q, err)
 	}
-	found, err = searchWithDistractors(t.Context(), x, []int64{5, 6}, g, []int64{5, 7, 5}, eval.Euclidean)
+	found, err = SearchWithDistractors(t.Context(), &Rows{x, []int64{5, 6}}, d, eval.Euclidean)
 	if h, q := countHits(found); err != nil || h != 0 || q != 0 {
 		t.Errorf("classes of one: %d of %d, %v", h, q, err)
 	}
 }
 
 // countHits counts hits and queries.
-func countHits(found []outcome) (hits, queries int) {
+func countHits(found []Outcome) (hits, queries int) {
 	for _, f := range found {
-		if f == hit {
+		if f == Hit {
 			hits++
 		}
-		if f != notSearched {
+		if f != NotSearched {
 			queries++
 		}
 	}
 	return hits, queries
 }
 
-// TestFoundIn looks queries up in a gallery and among each other.
+// TestFoundIn looks queries up among each other.
 func TestFoundIn(t *testing.T) {
 	x := matrix.FromSlice(4, 1, []float32{0, 1, 10, 12})
-	g := matrix.FromSlice(3, 1, []float32{0.4, 9, 50})
-	for _, c := range []struct {
-		gallery        *matrix.Dense
-		labels, others []int64
-		want           []outcome
-	}{
-		{g, []int64{1, 2, 2, 3}, []int64{1, 2, 2}, []outcome{hit, miss, hit, notSearched}},
-		{nil, []int64{1, 1, 2, 1}, []int64{1, 1, 2, 1}, []outcome{hit, hit, notSearched, miss}},
-	} {
-		got, _, err := searchGallery(t.Context(), x, c.labels, c.gallery, c.others, eval.Euclidean)
-		if err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("%v, want %v (%v)", got, c.want, err)
-		}
+	got, _, err := Search(t.Context(), &Rows{x, []int64{1, 1, 2, 1}}, eval.Euclidean)
+	if want := []Outcome{Hit, Hit, NotSearched, Miss}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, want %v (%v)", got, want, err)
 	}
-	if s := hitRate([]outcome{hit, miss, hit, notSearched}); s != 2.0/3 {
+	if s := HitRate([]Outcome{Hit, Miss, Hit, NotSearched}); s != 2.0/3 {
 		t.Errorf("the share is %v", s)
 	}
-	if s := hitRate([]outcome{notSearched}); s != 0 {
+	if s := HitRate([]Outcome{NotSearched}); s != 0 {
 		t.Errorf("of no query the share is %v", s)
 	}
 }
@@ -114,14 +104,14 @@ func TestMargins(t *testing.T) {
 		g, others := randomRows(rng, m, d)
 		for _, distance := range []eval.Distance{eval.Euclidean, eval.Cosine} {
 			for _, distractors := range []bool{true, false} {
-				s := &scoredSet{set: ValidationSet, q: newEmbeddings(x, labels)}
+				parts := [2]*Rows{}
 				if distractors {
-					s.d = newEmbeddings(g, others)
+					parts[1] = &Rows{g, others}
 				} else {
-					s.g = newEmbeddings(g, others)
+					parts[0] = &Rows{g, others}
 				}
-				values, err := s.queryMargins(t.Context(), distance)
-				got := meanNotNaN(values)
+				values, err := QueryMargins(t.Context(), &Rows{x, labels}, parts[0], parts[1], distance)
+				got := MeanNotNaN(values)
 				if want := definedMargin(x, labels, g, others, distractors, distance); err != nil ||
 					math.Abs(got-want) > 1e-5 {
 					t.Errorf("seed %d, %v, distractors %v: %v, want %v (%v)", seed, distance, distractors, got, want,
@@ -139,22 +129,12 @@ func TestMarginsOfLittle(t *testing.T) {
 	for what, labels := range map[string][]int64{"one place": {1, 1, 2, 2}, "one class": {1, 1, 1, 1},
 		"classes of one": {1, 2, 3, 4}} {
 		for _, distance := range []eval.Distance{eval.Euclidean, eval.Cosine} {
-			s := &scoredSet{q: newEmbeddings(same, labels)}
-			v, err := s.queryMargins(t.Context(), distance)
-			if meanNotNaN(v) != 0 || err != nil {
+			v, err := QueryMargins(t.Context(), &Rows{same, labels}, nil, nil, distance)
+			if MeanNotNaN(v) != 0 || err != nil {
 				t.Errorf("%s, %v: %v, %v", what, distance, v, err)
 			}
 		}
 	}
-}
-
-func newEmbeddings(x *matrix.Dense, labels []int64) *Embeddings {
-	p := &data.Part{Fine: labels}
-	e := &Embeddings{X: x, Part: p}
-	for i := range labels {
-		p.Index, e.Pos = append(p.Index, i), append(e.Pos, i)
-	}
-	return e
 }
 
 func randomRows(rng *rand.Rand, n, d int) (*matrix.Dense, []int64) {
@@ -183,7 +163,7 @@ func nearness(distance eval.Distance, a, b []float32) float64 {
 	return -square
 }
 
-// definedMargin is marginMetric by its definition.
+// definedMargin is the mean margin by its definition.
 func definedMargin(x *matrix.Dense, labels []int64, g *matrix.Dense, others []int64, distractors bool,
 	distance eval.Distance) float64 {
 	var all, margins []float64

@@ -1,4 +1,4 @@
-package run
+package feed
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// featureCache holds the features that a frozen body computes: of every image in the view of
+// Cache holds the features that a frozen body computes: of every image in the view of
 // evaluation and, for training images, in some augmented views. Features are computed once,
 // when they are first needed, and kept in a file for other runs.
 //
@@ -31,23 +31,33 @@ import (
 // depend on is part of the key of the file that keeps them: the description and weights of the
 // body, the preparation of images, and the output of the body for a fixed input. The output is
 // included because another program or processor may compute other last bits.
-type featureCache struct {
-	body     *nn.Net
-	cfg      DataConfig
-	seed     uint64
-	batch    int
-	dir      string // folder of the files; "" if none are kept
-	progress func(done, total int)
+type Cache struct {
+	CacheConfig
 
-	key        rows.Key // key of the body; zero until it is needed
-	digests    map[*data.Part][]data.Digest
-	views      map[int]*featureView
-	filled     map[viewKey][]rows.Key
-	fileErrors []string // errors of files
+	key     rows.Key // key of the body; zero until it is needed
+	digests map[*data.Part][]data.Digest
+	views   map[int]*featureView
+	filled  map[viewKey][]rows.Key
+	remarks []string // errors of files
 
 	numComputed int // number of features
 	numFound    int
 	duration    time.Duration
+}
+
+// CacheConfig says what a Cache computes and where it keeps it.
+type CacheConfig struct {
+	Body     *nn.Net
+	Prepared Preparation // with the seed and the augmentation of training
+	Batch    int         // images at a time
+	Dir      string      // folder of the files; "" if none are kept
+	Progress func(done, total int)
+}
+
+// NewCache returns an empty cache.
+func NewCache(c CacheConfig) *Cache {
+	return &Cache{CacheConfig: c, digests: map[*data.Part][]data.Digest{}, views: map[int]*featureView{},
+		filled: map[viewKey][]rows.Key{}}
 }
 
 // viewKey is one view of the samples of one part, as a key of a map.
@@ -66,8 +76,9 @@ type featureView struct {
 	rows map[rows.Key][]float32
 }
 
-// preparation holds the settings that a view depends on.
-type preparation struct {
+// Preparation holds the settings that features depend on, as in section data of a configuration. The cache sets the
+// version and the view.
+type Preparation struct {
 	Version        int
 	Size, Channels int
 	Fit            string
@@ -84,11 +95,11 @@ type preparation struct {
 const preparationVersion = 5
 
 // computeKey computes the key of the body.
-func (f *featureCache) computeKey() error {
+func (f *Cache) computeKey() error {
 	if f.key != (rows.Key{}) {
 		return nil
 	}
-	spec := *f.body.Spec()
+	spec := *f.Body.Spec()
 	spec.Name, spec.Meta = "", nil
 	text, err := spec.JSON()
 	if err != nil {
@@ -96,49 +107,45 @@ func (f *featureCache) computeKey() error {
 	}
 	h := sha256.New()
 	h.Write(text)
-	if err := f.body.State().Write(h); err != nil {
+	if err := f.Body.State().Write(h); err != nil {
 		return err
 	}
 	probe := make([]float32, spec.Input.Len())
 	for i := range probe {
 		probe[i] = float32(math.Sin(float64(i)))
 	}
-	binary.Write(h, binary.LittleEndian, f.body.Infer(probe, 1).Data)
+	binary.Write(h, binary.LittleEndian, f.Body.Infer(probe, 1).Data)
 	f.key = rows.Key(h.Sum(nil))
 	return nil
 }
 
 // openView returns a view of the images of a data set, with the features that earlier runs kept.
-func (f *featureCache) openView(d *data.Dataset, number int) (*featureView, error) {
+func (f *Cache) openView(d *data.Dataset, number int) (*featureView, error) {
 	if v := f.views[number]; v != nil {
 		return v, nil
 	}
 	if err := f.computeKey(); err != nil {
 		return nil, err
 	}
-	p := preparation{Version: preparationVersion, Size: f.cfg.Size, Channels: f.cfg.Channels, Fit: f.cfg.Fit,
-		Shorter: f.cfg.Shorter, Pixels: f.cfg.Pixels, Chroma: f.cfg.Chroma, View: number,
-		Resample: f.cfg.resampleFilter(), Raw: f.cfg.Colours == rawColours}
-	if number != evaluationView {
-		p.Augment, p.Seed = f.cfg.Augment, f.seed
+	p := f.Prepared
+	p.Version, p.View = preparationVersion, number
+	if number == evaluationView {
+		p.Augment, p.Seed = "", 0
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
 		return nil, err
 	}
 	v := &featureView{key: rows.Key(sha256.Sum256(append(f.key[:], text...))), rows: map[rows.Key][]float32{}}
-	if f.dir != "" {
-		v.path = filepath.Join(f.dir, fmt.Sprintf("%s-%s.safetensors", filepath.Base(d.Name),
+	if f.Dir != "" {
+		v.path = filepath.Join(f.Dir, fmt.Sprintf("%s-%s.safetensors", filepath.Base(d.Name),
 			hex.EncodeToString(v.key[:6])))
-		kept, err := rows.Load(v.path, v.key, f.body.Dim())
+		kept, err := rows.Load(v.path, v.key, f.Body.Dim())
 		if err != nil {
-			f.fileErrors = append(f.fileErrors, err.Error())
+			f.remarks = append(f.remarks, err.Error())
 		} else if kept != nil {
 			v.rows = kept
 		}
-	}
-	if f.views == nil {
-		f.views = map[int]*featureView{}
 	}
 	f.views[number] = v
 	return v, nil
@@ -147,14 +154,11 @@ func (f *featureCache) openView(d *data.Dataset, number int) (*featureView, erro
 // keys returns the keys of a part's samples in a view. Samples that cannot be read have a zero
 // key. The random changes of an augmented view depend on a sample's number in its data set,
 // which is therefore part of the key.
-func (f *featureCache) keys(ctx context.Context, p *data.Part, number int) ([]rows.Key, error) {
+func (f *Cache) keys(ctx context.Context, p *data.Part, number int) ([]rows.Key, error) {
 	if f.digests[p] == nil {
 		d, err := p.Digests(ctx)
 		if err != nil {
 			return nil, err
-		}
-		if f.digests == nil {
-			f.digests = map[*data.Part][]data.Digest{}
 		}
 		f.digests[p] = d
 	}
@@ -172,16 +176,16 @@ func (f *featureCache) keys(ctx context.Context, p *data.Part, number int) ([]ro
 
 // fillView computes the features of a feed's samples that a view lacks, and returns the samples'
 // keys. If it is interrupted, it keeps the features computed so far.
-func (f *featureCache) fillView(ctx context.Context, from *feed, number int) (*featureView, []rows.Key, error) {
-	v, err := f.openView(from.part.Data, number)
+func (f *Cache) fillView(ctx context.Context, from *Feed, number int) (*featureView, []rows.Key, error) {
+	v, err := f.openView(from.Part.Data, number)
 	if err != nil {
 		return nil, nil, err
 	}
-	whole := viewKey{from.part, number}
+	whole := viewKey{from.Part, number}
 	if keys := f.filled[whole]; keys != nil {
 		return v, keys, nil
 	}
-	keys, err := f.keys(ctx, from.part, number)
+	keys, err := f.keys(ctx, from.Part, number)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -201,56 +205,53 @@ func (f *featureCache) fillView(ctx context.Context, from *feed, number int) (*f
 	maps.Copy(v.rows, made)
 	if v.path != "" && len(made) > 0 {
 		if e := f.saveRows(v, made); e != nil {
-			f.fileErrors = append(f.fileErrors, e.Error())
+			f.remarks = append(f.remarks, e.Error())
 		}
 	}
 	if err != nil {
 		return nil, nil, err
-	}
-	if f.filled == nil {
-		f.filled = map[viewKey][]rows.Key{}
 	}
 	f.filled[whole] = keys
 	return v, keys, nil
 }
 
-func (f *featureCache) saveRows(v *featureView, made map[rows.Key][]float32) error {
-	if err := os.MkdirAll(f.dir, 0o777); err != nil {
+func (f *Cache) saveRows(v *featureView, made map[rows.Key][]float32) error {
+	if err := os.MkdirAll(f.Dir, 0o777); err != nil {
 		return err
 	}
-	return rows.Save(v.path, v.key, f.body.Dim(), made)
+	return rows.Save(v.path, v.key, f.Body.Dim(), made)
 }
 
 // compute runs the body over the samples at the given positions.
-func (f *featureCache) compute(ctx context.Context, from *feed, epoch int, pos []int, keys []rows.Key) (
+func (f *Cache) compute(ctx context.Context, from *Feed, epoch int, pos []int, keys []rows.Key) (
 	map[rows.Key][]float32, error) {
 	made := make(map[rows.Key][]float32, len(pos))
 	done := 0
-	for b, err := range train.Images(from.loader).Epoch(ctx, epoch, slices.Collect(slices.Chunk(pos, f.batch))) {
+	for b, err := range train.Images(from.Loader).Epoch(ctx, epoch, slices.Collect(slices.Chunk(pos, f.Batch))) {
 		if err != nil {
 			return made, err
 		}
 		if len(b.Pos) > 0 {
-			y := f.body.Infer(b.X, len(b.Pos))
+			y := f.Body.Infer(b.X, len(b.Pos))
 			for i, p := range b.Pos {
 				made[keys[p]] = slices.Clone(y.Row(i))
 			}
 		}
-		if done += f.batch; f.progress != nil {
-			f.progress(min(done, len(pos)), len(pos))
+		if done += f.Batch; f.Progress != nil {
+			f.Progress(min(done, len(pos)), len(pos))
 		}
 	}
 	return made, nil
 }
 
-// evaluationFeatures returns the features of a feed's samples in the view of evaluation. Row i belongs to
+// EvaluationFeatures returns the features of a feed's samples in the view of evaluation. Row i belongs to
 // position pos[i].
-func (f *featureCache) evaluationFeatures(ctx context.Context, from *feed) (x *matrix.Dense, pos []int, err error) {
+func (f *Cache) EvaluationFeatures(ctx context.Context, from *Feed) (x *matrix.Dense, pos []int, err error) {
 	v, keys, err := f.fillView(ctx, from, evaluationView)
 	if err != nil {
 		return nil, nil, err
 	}
-	x = matrix.New(len(keys), f.body.Dim())
+	x = matrix.New(len(keys), f.Body.Dim())
 	for i, k := range keys {
 		if row := v.rows[k]; row != nil {
 			copy(x.Row(len(pos)), row)
@@ -260,18 +261,18 @@ func (f *featureCache) evaluationFeatures(ctx context.Context, from *feed) (x *m
 	return x.RowRange(0, len(pos)), pos, nil
 }
 
-// replaceImages replaces the images of a feed by their features. The features are of the view of
+// ReplaceImages replaces the images of a feed by their features. The features are of the view of
 // evaluation or, with views > 0, of one of that many augmented views, drawn for each epoch and
 // sample. If a sample occurs twice in a batch, the second one has the next view.
-func (f *featureCache) replaceImages(of *feed, views int) {
+func (f *Cache) ReplaceImages(of *Feed, views int) {
 	images := *of
-	of.data = &featureData{f, &images, views}
+	of.Data = &featureData{f, &images, views}
 }
 
 // featureData implements train.Data for features.
 type featureData struct {
-	cache *featureCache
-	feed  *feed
+	cache *Cache
+	feed  *Feed
 	views int // number of augmented views; 0 for the view of evaluation
 }
 
@@ -312,7 +313,7 @@ func (d *featureData) viewAt(epoch, pos, views int) int {
 		return 0
 	}
 	h := sha256.New()
-	binary.Write(h, binary.LittleEndian, [3]uint64{d.cache.seed, uint64(epoch), uint64(pos)})
+	binary.Write(h, binary.LittleEndian, [3]uint64{d.cache.Prepared.Seed, uint64(epoch), uint64(pos)})
 	return int(binary.LittleEndian.Uint64(h.Sum(nil)) % uint64(views))
 }
 
@@ -335,8 +336,19 @@ func (d *featureData) fillViews(ctx context.Context) ([]*featureView, [][]rows.K
 	return views, keys, nil
 }
 
+// Fill computes the features of the samples of feeds whose images ReplaceImages has replaced. It returns remarks for
+// the user: what went wrong with files, and how many features were computed.
+func (f *Cache) Fill(ctx context.Context, feeds []*Feed) (remarks []string, err error) {
+	for _, from := range feeds {
+		if _, _, err := from.Data.(*featureData).fillViews(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return append(f.remarks, f.describeUse()), nil
+}
+
 // describeUse says how many features were computed and found, and where they are kept.
-func (f *featureCache) describeUse() string {
+func (f *Cache) describeUse() string {
 	var size int64
 	files := 0
 	for _, v := range f.views {
@@ -355,5 +367,5 @@ func (f *featureCache) describeUse() string {
 		return text + "; they are not kept"
 	}
 	return fmt.Sprintf("%s; %s are kept in %s ('kindred cache drop features' removes them)", text, budget.Format(size),
-		f.dir)
+		f.Dir)
 }
