@@ -215,14 +215,19 @@ func learning() []Package {
 		{"internal/network/graphrun/operator", "the operators of ONNX on tensors of any axes",
 			"internal/base/budget internal/base/par internal/format/onnx internal/kernel/simd matrix " +
 				"internal/network/graphrun/tensor"},
+		{"internal/network/graphrun/product",
+			"the operators of ONNX that multiply matrices: Einsum, attention, products of integers",
+			"internal/format/onnx internal/kernel/simd matrix internal/network/graphrun/tensor " +
+				"internal/network/graphrun/operator"},
 		{"internal/network/graphrun/spatial",
 			"the operators of ONNX with windows and positions: convolutions, pools, resampling",
 			"internal/base/budget internal/format/onnx internal/kernel/simd matrix " +
-				"internal/network/graphrun/tensor internal/network/graphrun/operator"},
+				"internal/network/graphrun/tensor internal/network/graphrun/operator " +
+				"internal/network/graphrun/product"},
 		{"internal/network/graphrun", "programs of ONNX graphs, run as they stand on the kernels of the engine",
 			"internal/base/budget internal/base/escape internal/format/onnx internal/network/conv " +
 				"internal/network/graphrun/tensor internal/network/graphrun/operator " +
-				"internal/network/graphrun/spatial"},
+				"internal/network/graphrun/product internal/network/graphrun/spatial"},
 		{"internal/compute/exact/quantized",
 			"rows coded in 8 bits, 16 bits or float32: scores of blocks, and the error of coding",
 			"internal/base/par internal/kernel/dot8 internal/kernel/dot16 matrix"},
