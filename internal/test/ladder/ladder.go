@@ -261,8 +261,10 @@ func learning() []Package {
 			"internal/base/enum nn/safetensors internal/format/torchfile nn"},
 		{"internal/network/published",
 			"what the publishers of a network say beside its weights: heads, activation, preparation",
-			"internal/base/escape internal/base/fileinfo internal/format/strictjson nn nn/zoo"},
-		{"internal/network/onnxnet", "ONNX models into networks, and networks into ONNX models",
+			"internal/base/escape internal/base/fileinfo internal/format/onnx internal/format/strictjson nn nn/zoo"},
+		{"internal/network/onnxexport", "networks into ONNX models",
+			"internal/format/onnx nn/safetensors nn internal/network/published"},
+		{"internal/network/onnxnet", "ONNX models into networks",
 			"internal/base/budget internal/base/escape internal/base/fileinfo internal/format/onnx " +
 				"nn/safetensors nn nn/zoo internal/network/published internal/network/graphrun " +
 				"internal/network/graphrun/tensor internal/network/graphrun/operator " +
@@ -388,7 +390,8 @@ func running() []Package {
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/enum " +
 				"internal/base/fileinfo internal/base/rootfs internal/base/atomic internal/base/home " +
 				"internal/base/lock internal/compute/pair " +
-				"objective loss matrix nn nn/zoo train internal/network/published internal/network/onnxnet data " +
+				"objective loss matrix nn nn/zoo train internal/network/published internal/network/onnxexport " +
+				"internal/network/onnxnet data " +
 				"data/split data/sample data/imaging eval discover embedding nn/safetensors " +
 				"github.com/goccy/go-yaml gonum.org/v1/gonum internal/format/plaintext " +
 				"run/internal/embedder run/internal/feed run/internal/keys run/internal/ranks " +
