@@ -24,14 +24,6 @@ func TestSeedsKeepTheirMeaning(t *testing.T) {
 			t.Errorf("sample seed of %v: %#x, want %#x", at, got, want)
 		}
 	}
-	if got := dealFolds(10, 3, 1); !slices.Equal(got, []int{0, 1, 2, 0, 2, 1, 1, 0, 2, 0}) {
-		t.Errorf("folds %v", got)
-	}
-	d := toy(2, 6)
-	if got := fmt.Sprint(holdOutRoles(t, d, 0.34,
-		7)); got != "[train train test test train train train train train train test test]" {
-		t.Errorf("held out %s", got)
-	}
 }
 
 const maxCoordinate = 1 << 24 // of coordinates
@@ -144,7 +136,7 @@ func TestCarsBounds(t *testing.T) {
 
 // Columns know their roles; numbers start at 1 where the set has none.
 func TestColumns(t *testing.T) {
-	d := toy(3, 2)
+	d := toyDataset(3, 2)
 	c := &d.Columns[0]
 	if c.Number(0) != 1 || c.Number(2) != 3 || !slices.Equal(c.Counts(), []int{2, 2, 2}) {
 		t.Errorf("%d %d %v", c.Number(0), c.Number(2), c.Counts())
@@ -163,7 +155,8 @@ func TestColumns(t *testing.T) {
 			t.Errorf("%d is %s", s, s)
 		}
 	}
-	if got := splitClassesInHalf(&toy(5, 1).Columns[0]); !slices.Equal(got, []Split{Train, Train, Test, Test, Test}) {
+	if got := splitClassesInHalf(&toyDataset(5,
+		1).Columns[0]); !slices.Equal(got, []Split{Train, Train, Test, Test, Test}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -176,7 +169,7 @@ func TestCheck(t *testing.T) {
 		"boxes":        func(d *Dataset) { d.Boxes = make([]image.Rectangle, 1) },
 		"ids":          func(d *Dataset) { d.Columns[0].IDs = nil }, "source": func(d *Dataset) { d.Source = nil },
 	} {
-		d := toy(2, 2)
+		d := toyDataset(2, 2)
 		damage(d)
 		func() {
 			defer func() {
@@ -187,7 +180,7 @@ func TestCheck(t *testing.T) {
 			d.mustBeConsistent()
 		}()
 	}
-	d := toy(2, 2)
+	d := toyDataset(2, 2)
 	d.Splits, d.ImageSplits, d.Boxes = make([]Split, 4), make([]Split, 4), make([]image.Rectangle, 4)
 	d.mustBeConsistent()
 }

@@ -95,25 +95,6 @@ func CacheHome() (string, error) {
 	return dir, nil
 }
 
-// Cache replaces the data set of all parts of s by a cached one; see Dataset.Cache.
-func (s *Parts) Cache(ctx context.Context, opt CacheOptions) error {
-	cached := make(map[*Dataset]*Dataset)
-	for _, p := range []*Part{s.Train, s.Validation, s.Query, s.Gallery, s.Seen} {
-		if p == nil {
-			continue
-		}
-		if cached[p.Data] == nil {
-			c, err := p.Data.Cache(ctx, opt)
-			if err != nil {
-				return err
-			}
-			cached[p.Data], cached[c] = c, c // two parts may have the same data set
-		}
-		p.Data = cached[p.Data]
-	}
-	return nil
-}
-
 // cacheKey hashes everything that the content of the cache depends on.
 func (d *Dataset) cacheKey(ctx context.Context, src *files, opt CacheOptions) (imagepack.Key, error) {
 	all := make([]int, len(src.list))

@@ -173,24 +173,6 @@ func TestCacheOfArchives(t *testing.T) {
 	}
 }
 
-func TestSelectedCache(t *testing.T) {
-	d := open(t, cubFiles(t, " ").folder(t))
-	s, err := d.Select(Selection{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Cache(t.Context(), CacheOptions{Dir: t.TempDir()}); err != nil {
-		t.Fatal(err)
-	}
-	if s.Train.Data == d || s.Train.Data != s.Query.Data || s.Query != s.Gallery {
-		t.Error("the parts are not on the cached set")
-	}
-	l := newLoader(t, s.Train, LoaderConfig{})
-	if h, w, c := l.Shape(); h != 8 || w != 8 || c != 3 {
-		t.Errorf("shape %d %d %d", h, w, c)
-	}
-}
-
 func TestCacheOfBoxes(t *testing.T) {
 	l := cubFiles(t, " ")
 	l["bounding_boxes.txt"] = []byte("1 1 2 3 4\n2 0 0 8 8\n3 2 2 5 5\n4 0 0 4 4\n")

@@ -1,9 +1,10 @@
 package data
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
+
+	"github.com/kindred-ml/kindred/internal/base/classname"
 )
 
 // Column holds one label for every sample.
@@ -46,7 +47,7 @@ func NewColumn(name string, classes []string) Column {
 			c.Classes = append(c.Classes, s)
 		}
 	}
-	slices.SortFunc(c.Classes, naturalCompare)
+	slices.SortFunc(c.Classes, classname.Compare)
 	for i, s := range c.Classes {
 		id[s] = int64(i)
 	}
@@ -76,40 +77,4 @@ func newNumberColumn(name string, values []int64) Column {
 		c.IDs[i] = seen[v]
 	}
 	return c
-}
-
-// naturalCompare orders strings with runs of digits compared as numbers.
-func naturalCompare(a, b string) int {
-	x, y := a, b
-	for x != "" && y != "" {
-		dx, dy := digits(x), digits(y)
-		if dx == 0 || dy == 0 {
-			if x[0] != y[0] {
-				return cmp.Compare(x[0], y[0])
-			}
-			x, y = x[1:], y[1:]
-			continue
-		}
-		nx, ny := trimZeros(x[:dx]), trimZeros(y[:dy])
-		if o := cmp.Or(cmp.Compare(len(nx), len(ny)), cmp.Compare(nx, ny)); o != 0 {
-			return o
-		}
-		x, y = x[dx:], y[dy:]
-	}
-	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(a, b))
-}
-
-func digits(s string) int {
-	n := 0
-	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
-		n++
-	}
-	return n
-}
-
-func trimZeros(s string) string {
-	for len(s) > 1 && s[0] == '0' {
-		s = s[1:]
-	}
-	return s
 }

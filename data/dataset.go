@@ -155,7 +155,7 @@ func (d *Dataset) Column(name string) (*Column, error) {
 
 // mustBeConsistent panics unless d is consistent, because an inconsistent set is a bug of its reader.
 func (d *Dataset) mustBeConsistent() *Dataset {
-	if err := d.checkLengths(); err != nil {
+	if err := d.CheckLengths(); err != nil {
 		panic("data: layout " + d.Layout + ": " + err.Error())
 	}
 	return d

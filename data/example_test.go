@@ -15,6 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/split"
 )
 
 // paint makes a picture of one colour.
@@ -57,7 +58,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer d.Close()
-	sel, err := d.Select(data.Selection{Seed: 1})
+	sel, err := split.Select(context.Background(), d, split.Selection{Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -122,7 +123,8 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	d.Columns = append(d.Columns, data.NewColumn("shade", shades)) // a second column, if you like
-	sel, err := d.Select(data.Selection{Split: "images:0.2", Label: "shade", Validation: "images:0.25"})
+	sel, err := split.Select(context.Background(), d, split.Selection{Split: "images:0.2", Label: "shade",
+		Validation: "images:0.25"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,9 +3,7 @@ package data
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
-	"time"
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/par"
@@ -59,18 +57,4 @@ func readHead(at file, buf []byte) ([]byte, error) {
 		return buf[:n], err
 	}
 	return at.tree.read(at.name, buf)
-}
-
-// groupValue returns the value by which a rule of Selection.Group divides, or "" if the photograph
-// lacks it.
-func groupValue(rule string, p *imaging.EXIF) string {
-	switch {
-	case rule == GroupTaken && !p.Taken.IsZero():
-		return p.Taken.Format(time.DateOnly)
-	case rule == GroupCamera:
-		return p.Camera
-	case rule == GroupPlace && p.Located:
-		return fmt.Sprintf("%.3f,%.3f", p.Latitude, p.Longitude)
-	}
-	return ""
 }

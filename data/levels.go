@@ -58,14 +58,14 @@ func newLevels(coarse, fine *Column) *Levels {
 		l.Scored = coarseName
 		l.Why = "most folders in them have one image"
 	case l.Median < minPhotos:
-		l.Why = fmt.Sprintf("half of the folders in them have %s or fewer", formatImages(l.Median))
+		l.Why = fmt.Sprintf("half of the folders in them have %s or fewer", enum.Count(l.Median, "image"))
 	case l.Fine < minFoldersInTop*l.Coarse:
 		l.Why = fmt.Sprintf("they have only %s", enum.Count(l.Fine, "folder"))
 	case 2*shared >= l.Fine && l.Fine < maxFoldersInTop*l.Coarse:
 		l.Why = fmt.Sprintf("most names of the folders in them, such as %s, are in several", firstShared)
 	default:
 		l.Label = fineName
-		l.Why = fmt.Sprintf("half of them have %s or more", formatImages(l.Median))
+		l.Why = fmt.Sprintf("half of them have %s or more", enum.Count(l.Median, "image"))
 	}
 	return l
 }

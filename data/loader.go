@@ -117,7 +117,7 @@ func (s Stats) WaitShare() float64 {
 // Height.
 func NewLoader(p *Part, cfg LoaderConfig) (*Loader, error) {
 	d := p.Data
-	if err := d.checkLengths(); err != nil {
+	if err := d.CheckLengths(); err != nil {
 		return nil, err
 	}
 	if d.Source == nil {

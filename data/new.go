@@ -15,14 +15,14 @@ func New(name string, names, labels []string, source Source) (*Dataset, error) {
 	if len(names) == 0 {
 		return nil, fmt.Errorf("data set %s has no samples", name)
 	}
-	if err := errors.Join(d.checkLengths(), d.checkNames()); err != nil {
+	if err := errors.Join(d.CheckLengths(), d.checkNames()); err != nil {
 		return nil, err
 	}
 	return d, nil
 }
 
-// checkLengths returns an error if parts of d differ in the number of samples.
-func (d *Dataset) checkLengths() error {
+// CheckLengths returns an error if parts of d differ in the number of samples.
+func (d *Dataset) CheckLengths() error {
 	n := len(d.Names)
 	length := map[string]int{}
 	if d.Splits != nil {

@@ -11,7 +11,6 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -56,7 +55,7 @@ func TestNewRefuses(t *testing.T) {
 		}
 		p := d.All()
 		change(d)
-		_, err1 := d.Select(Selection{})
+		err1 := d.CheckLengths()
 		_, err2 := NewLoader(p, LoaderConfig{})
 		for _, err := range []error{err1, err2} {
 			if err == nil || !strings.Contains(err.Error(), want) {

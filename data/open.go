@@ -36,7 +36,7 @@ type OpenOptions struct {
 	// Crop cuts images to the bounding boxes of sets that have them (CUB, Cars). The boxes of a
 	// manifest are always used.
 	Crop bool
-	// Group names a column of a manifest for Selection.Group. Without it only label
+	// Group names a column of a manifest for split.Selection.Group. Without it only label
 	// columns are read.
 	Group string
 	// Columns names further columns to read: keys of the JSON in WebDataset's shards (a.b is the

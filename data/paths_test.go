@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/test/ctxtest"
 )
@@ -66,7 +65,7 @@ func decodes(t *testing.T, d *Dataset) {
 	if len(p.Label)+len(p.Fine) != 0 || len(p.Identities()) != d.Len() || p.Subset([]int{1}).Index[0] != 1 {
 		t.Errorf("%+v", p)
 	}
-	if _, err := d.Select(Selection{}); err == nil || !strings.Contains(err.Error(), "has no labels: put the images") {
+	if _, err := d.Labels(""); err == nil || !strings.Contains(err.Error(), "has no labels: put the images") {
 		t.Errorf("%v", err)
 	}
 }

@@ -168,7 +168,7 @@ func listShards(ctx context.Context, t tree, ext string) (shards []string, left 
 
 // shardRoles finds the official split in the names of shards, in their folders or in the words of the
 // files' names: train-00000-of-00012.parquet, val/0.tar. It returns nil unless every shard has a role
-// and there are two parts. note is the note of settle.
+// and there are two parts. note is the note of resolveRoles.
 func shardRoles(shards []string) (roles []Split, note string) {
 	roles = make([]Split, len(shards))
 	for i, name := range shards {

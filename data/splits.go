@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// validation is the role of the samples of a validation part until settle gives them another role.
+// validation is the role of the samples of a validation part until resolveRoles gives them another role.
 const validation Split = 1 << 7
 
 // trailingYear matches a year at the end of the name of a part.
@@ -37,7 +37,7 @@ func splitByName(name string) (Split, bool) {
 	return 0, false
 }
 
-// Notes on what settle decided.
+// Notes on what resolveRoles decided.
 const (
 	noteValidation = "the set has no test part, so its validation part (val) is the test"
 	noteSearched   = "the set has only one of query and gallery, so this part is the test and is searched within itself"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/base/par"
@@ -74,4 +75,19 @@ func (s fsTree) stat(name string) Stat {
 		return Stat{Err: err}
 	}
 	return Stat{Size: info.Size(), Modified: info.ModTime()}
+}
+
+// HasLocalFiles reports whether every sample is an image file in a local folder or archive.
+func (d *Dataset) HasLocalFiles() bool {
+	_, ok := d.Source.(*files)
+	return ok && !d.IsRemote()
+}
+
+// IsRemote reports whether files are read from neither a folder nor an archive on this machine.
+func (d *Dataset) IsRemote() bool {
+	f, ok := d.Source.(*files)
+	return ok && slices.ContainsFunc(f.list, func(at file) bool {
+		_, remote := baseTree(at.tree).(fsTree)
+		return remote
+	})
 }

@@ -6,12 +6,10 @@ import (
 	"log"
 	"math/rand/v2"
 
-	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/sample"
 	"github.com/kindred-ml/kindred/eval"
-
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
@@ -62,7 +60,7 @@ func Example_loop() {
 	}))
 	net := must(nn.New(spec, nn.Options{Seed: 1}))
 	optimizer := must(train.NewOptimizer(train.OptimizerConfig{Rate: 3e-3}, net.Params()))
-	sampler := must(data.NewBalanced(labels, data.BalancedConfig{Classes: 4, PerClass: 8, Seed: 1}))
+	sampler := must(sample.NewBalanced(labels, sample.BalancedConfig{Classes: 4, PerClass: 8, Seed: 1}))
 	obj := must(objective.New(objective.Options{
 		Loss: loss.Triplet{},
 		Mine: objective.MiningConfig{Positives: objective.RandomPositive, Negatives: objective.HardNegative},

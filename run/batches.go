@@ -1,10 +1,12 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/sample"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -21,6 +23,90 @@ var samplers = []string{balanced, hierarchical}
 type sampler interface {
 	train.Sampler
 	BatchSize() int
+}
+
+// batches are the batches of an epoch.
+type batches struct {
+	population   *population // the training samples, from which batches are drawn
+	sampler      sampler
+	choosesSteps bool // the configuration leaves the number of steps in an epoch open
+}
+
+// settle makes the sampler of a run.
+func (b *batches) settle(c *Config, opts *Options, start *networkStart, o *objective.Options) error {
+	b.choosesSteps = c.Sample.Batches == 0 && opts.Sampler == nil
+	return b.makeSampler(c, opts, start, o)
+}
+
+// makeSampler makes the sampler: the program's own or the configuration's.
+func (b *batches) makeSampler(c *Config, opts *Options, start *networkStart, o *objective.Options) (err error) {
+	if opts.Sampler != nil {
+		b.sampler, err = newCustomSampler(opts.Sampler, b.population.part)
+		return err
+	}
+	if start.fineTunes && o.Traits().Proxies > 0 {
+		c.Sample.chooseProxyBatch(o.Rule, b.population.classes)
+	}
+	if b.sampler, err = newConfiguredSampler(c, b.population); err != nil {
+		return err
+	}
+	least := numSteps(minEpochSamples, b.sampler.BatchSize())
+	if c.Sample.Batches == 0 && start.fineTunes && b.sampler.Batches() < least {
+		c.Sample.Batches = least
+		b.sampler, err = newConfiguredSampler(c, b.population)
+	}
+	return err
+}
+
+// minEpochSamples is the least number of samples that an epoch from a pretrained start draws.
+const minEpochSamples = 1024
+
+// numSteps returns the number of batches of the given size that draw about as many samples, at least one.
+func numSteps(samples, batch int) int {
+	n := max(batch, 1)
+	return max((samples+n/2)/n, 1)
+}
+
+// newConfiguredSampler makes the sampler of the configuration, and fills in the keys of cfg that depend on the classes.
+func newConfiguredSampler(cfg *Config, p *population) (sampler, error) {
+	c := &cfg.Sample
+	if c.Name == hierarchical {
+		coarse, _, err := p.part.Coarse()
+		if err != nil {
+			return nil, fmt.Errorf("sample.name: %s: %w", hierarchical, err)
+		}
+		s, err := sample.NewHierarchical(coarse, p.part.Fine, sample.HierarchyConfig{
+			Coarse: c.Coarse, Fine: c.Fine, PerClass: c.PerClass, Batches: c.Batches, Views: c.Views,
+			Seed: cfg.Train.Seed,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("sample: %w", err)
+		}
+		c.Coarse, c.Fine, c.PerClass = s.Config().Coarse, s.Config().Fine, s.Config().PerClass
+		return s, nil
+	}
+	s, err := sample.NewBalanced(p.labels, sample.BalancedConfig{Classes: c.Classes, PerClass: c.PerClass,
+		Batches: c.Batches, Views: c.Views, Seed: cfg.Train.Seed})
+	if err != nil {
+		return nil, fmt.Errorf("sample: %w", err)
+	}
+	c.Classes, c.PerClass = s.Config().Classes, s.Config().PerClass
+	return s, nil
+}
+
+// proxyBatchSize is the number of samples in a batch for a loss with proxies. Each sample is compared with all classes,
+// whatever else is in the batch, so that small batches with few samples of a class give more steps.
+const proxyBatchSize = 32
+
+// chooseProxyBatch chooses the batches of a loss with proxies: as few samples of a class as fill the batch.
+func (c *SampleConfig) chooseProxyBatch(rule objective.RelationRule, classes int) {
+	if c.Name != balanced || rule != 0 {
+		return
+	}
+	if c.Classes == 0 {
+		c.Classes = min(classes, max(2, proxyBatchSize/max(c.PerClass, 1)))
+	}
+	c.PerClass = cmp.Or(c.PerClass, max(1, (proxyBatchSize+c.Classes/2)/c.Classes))
 }
 
 // customSampler is a program's own sampler. size is the size of the largest batch of its

@@ -17,8 +17,7 @@ func TestHierarchicalSampler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := &startStage{datasetStage: &datasetStage{cfg: cfg, data: d}}
-	sel, err := start.selectData(t.Context())
+	sel, err := selectParts(t.Context(), &cfg, d, new(notes))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +25,7 @@ func TestHierarchicalSampler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newSampler(&cfg, p)
+	s, err := newConfiguredSampler(&cfg, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,11 +198,11 @@ func TestViews(t *testing.T) {
 	if again.LastEpoch().Loss != res.LastEpoch().Loss {
 		t.Errorf("loss %v, and with the same seed %v", res.LastEpoch().Loss, again.LastEpoch().Loss)
 	}
-	tr, err := assemble(t.Context(), res.Config, Options{Dataset: newBlobs(4, 20, 16)})
+	tr, err := newPlan(t.Context(), res.Config, Options{Dataset: newBlobs(4, 20, 16)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for b, err := range tr.feed.data.Epoch(t.Context(), 0, tr.sampler.Epoch()) {
+	for b, err := range tr.feeds.training.Data.Epoch(t.Context(), 0, tr.batches.sampler.Epoch()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +246,7 @@ func TestViewsRefused(t *testing.T) {
 		}
 	}
 	setCacheDir(t, t.TempDir())
-	_, err := assemble(t.Context(), frozenConfig(t, "sample.views=3", "data.views=2"),
+	_, err := newPlan(t.Context(), frozenConfig(t, "sample.views=3", "data.views=2"),
 		Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64)})
 	if err == nil || !strings.Contains(err.Error(), "set data.views to 3") {
 		t.Errorf("too few kept views: %v", err)

@@ -9,66 +9,51 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/train"
 )
 
-// datasetStage is a run whose data set is open: the first of the stages that Train and Plan go through.
-// Each stage embeds the stage before it and is made by one function:
-//
-//	openDataset   opened   the configuration as given, and the data set
-//	newStartStage   started  the start of the network, and the recipe for that start
-//	divide     divided  which samples train, validate and test
-//	newRecipe  recipe   the size of images, the batches and their number
-//	build      built    the network, the objective, the optimizer and the complete configuration
-//
-// A stage settles only the keys of the configuration that it is the first to know. The stages
-// find the mistakes in a run and write nothing. A trainer adds the run folder.
-type datasetStage struct {
-	cfg     Config // settled as far as this stage allows
-	opts    Options
-	data    *data.Dataset
-	toClose *data.Dataset // nil if the caller opened the data set
-	notes   []string      // remarks for the user
-}
-
-// openDataset makes the first stage.
-func openDataset(ctx context.Context, cfg Config, opts Options) (*datasetStage, error) {
-	opts.Resume = opts.Resume || opts.Finish
-	if err := errors.Join(cfg.checkMinutes(&opts), opts.checkVacantDir()); err != nil {
-		return nil, err
+// completeGiven completes the configuration as given by that of a resumed run and by what the options provide, and
+// checks it.
+func completeGiven(c *Config, opts *Options) error {
+	if err := errors.Join(c.checkMinutes(opts), opts.claim().CheckVacant()); err != nil {
+		return err
 	}
-	cfg = cfg.clone()
 	if opts.Resume {
-		cfg.useRecordedSettings(opts.Dir)
+		c.useRecordedSettings(opts.Dir)
 	}
-	if err := recordCustomParts(&cfg, &opts); err != nil {
-		return nil, err
+	if err := recordCustomParts(c, opts); err != nil {
+		return err
 	}
-	for _, p := range table.Problems(&cfg) {
-		return nil, fmt.Errorf("%s: %s", p.Key, p.Text)
+	if err := firstProblem(c); err != nil {
+		return err
 	}
-	if cfg.Network.Precision == string(nn.Int8) {
-		return nil, errors.New("network.precision is int8: training needs float32 or bfloat16; kindred quantize then " +
+	if c.Network.Precision == string(nn.Int8) {
+		return errors.New("network.precision is int8: training needs float32 or bfloat16; kindred quantize then " +
 			"writes the finished run in 8 bits")
 	}
-	o := &datasetStage{cfg: cfg, opts: opts, data: opts.Dataset}
-	if o.data == nil {
-		var err error
-		if o.data, err = cfg.Data.Open(ctx, opts.Home, opts.Formats...); opts.Resume {
-			err = ExplainMissingData(err, opts.Dir)
-		}
-		if err != nil {
-			return nil, err
-		}
-		o.toClose = o.data
+	return nil
+}
+
+// firstProblem returns the first problem of the configuration as an error.
+func firstProblem(c *Config) error {
+	for _, p := range table.Problems(c) {
+		return fmt.Errorf("%s: %s", p.Key, p.Text)
 	}
-	o.notes = slices.Clone(o.data.Notes)
-	return o, nil
+	return nil
+}
+
+// openDataset opens the data set, unless the options have it.
+func openDataset(ctx context.Context, c *Config, opts *Options) (*data.Dataset, error) {
+	if opts.Dataset != nil {
+		return opts.Dataset, nil
+	}
+	d, err := c.Data.Open(ctx, opts.Home, opts.Formats...)
+	if opts.Resume {
+		err = ExplainMissingData(err, opts.Dir)
+	}
+	return d, err
 }
 
 // useRecordedSettings fills in the keys that the configuration of a resumed run leaves unset from the
@@ -119,26 +104,6 @@ func recordCustomParts(cfg *Config, opts *Options) error {
 	return nil
 }
 
-// addNote adds a remark for the user.
-func (o *datasetStage) addNote(format string, args ...any) {
-	o.notes = append(o.notes, fmt.Sprintf(format, args...))
-}
-
-// withDataNotes appends the remarks of the data set to an error of its samples, because they may explain it.
-func (o *datasetStage) withDataNotes(err error) error {
-	for _, n := range o.data.Notes {
-		err = fmt.Errorf("%w\n%s", err, n)
-	}
-	return err
-}
-
-// close closes the data set. It ignores errors, because the files were only read.
-func (o *datasetStage) close() {
-	if o.toClose != nil {
-		_ = o.toClose.Close()
-	}
-}
-
 // Open opens the data set that c names, until ctx ends. home is the data folder, as data.Home
 // returns it. Files of features may have the given formats besides the formats of package
 // embedding.
@@ -169,92 +134,4 @@ func ExplainMissingData(err error, dir string) error {
 	}
 	return option.Errorf("%w\nthe run %s was trained on this data set: if it was moved, give its new place with %s",
 		err, dir, keyPath)
-}
-
-// feed reads the samples of a part: prepared images or rows of ready features.
-type feed struct {
-	data   train.Data
-	part   *data.Part
-	loader *data.Loader // nil for features
-	ranks  train.Ranks  // the ranks that share the embedding of the part; nil without ranks
-}
-
-// newFeed returns the feed of a part. cfg says how images are prepared, and augment allows
-// the random changes of training. With bytes, images are passed on as bytes where that loses
-// nothing.
-func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment, bytes bool) (*feed, error) {
-	if p.Data.Features != nil {
-		return &feed{data: train.Rows{X: p.Data.Features, Index: p.Index}, part: p}, nil
-	}
-	how, err := cfg.loaderConfig(augment)
-	if err != nil {
-		return nil, err
-	}
-	how.Seed, how.Bytes = seed, bytes
-	l, err := data.NewLoader(p, how)
-	if err != nil {
-		return nil, err
-	}
-	return &feed{data: train.Images(l), part: p, loader: l}, nil
-}
-
-// loaderConfig returns how images are read and prepared.
-func (c *DataConfig) loaderConfig(augment bool) (data.LoaderConfig, error) {
-	img, err := c.imagingConfig(augment)
-	return data.LoaderConfig{Image: img, Strict: c.Strict, Smooth: c.Chroma == smoothChroma,
-		RawColours: c.Colours == rawColours}, err
-}
-
-// imagingConfig returns how images are prepared.
-func (c *DataConfig) imagingConfig(augment bool) (imaging.Config, error) {
-	pixels, err := imaging.ParseNormalization(c.Pixels)
-	if err != nil {
-		return imaging.Config{}, err
-	}
-	img := imaging.Config{Width: c.Size, Height: c.Size, Channels: c.Channels, Normalize: pixels, Shorter: c.Shorter}
-	if name := c.resampleFilter(); name != "" {
-		img.Rounded = true
-		if err := img.Filter.UnmarshalText([]byte(name)); err != nil {
-			return imaging.Config{}, err
-		}
-	}
-	if c.Fit != "" {
-		if err := img.Fit.UnmarshalText([]byte(c.Fit)); err != nil {
-			return imaging.Config{}, err
-		}
-	}
-	if err := enum.Check("treatment of colours", c.Colours, []string{"", srgbColours, rawColours}); err != nil {
-		return imaging.Config{}, err
-	}
-	if augment {
-		a, err := imaging.ParseAugment(c.Augment)
-		if err != nil {
-			return imaging.Config{}, err
-		}
-		img.Augment = a
-	}
-	return img, nil
-}
-
-// resampleFilter returns the filter of Pillow's by which images are resized; "" for the default, which is not Pillow's.
-func (c *DataConfig) resampleFilter() string {
-	if c.Rounded {
-		return cmp.Or(c.Resample, imaging.Bilinear.String())
-	}
-	return c.Resample
-}
-
-// shape returns the shape of a sample; a row of features is 1 x 1 x n.
-func (f *feed) shape() (h, w, c int) {
-	if f.loader == nil {
-		return 1, 1, f.part.Data.Features.Cols
-	}
-	return f.loader.Shape()
-}
-
-func (f *feed) stats() data.Stats {
-	if f.loader == nil {
-		return data.Stats{}
-	}
-	return f.loader.Stats()
 }

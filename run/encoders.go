@@ -15,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/base/rootfs"
 	"github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/run/internal/validation"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -33,9 +34,9 @@ const significanceLevel = 0.05
 
 // encoderCandidates lists the networks that the run has to choose from; nil if the configuration names one
 // or none. A list in network.pretrained has commas, but a file with that name comes first.
-func (o *datasetStage) encoderCandidates(ctx context.Context) (names []string, err error) {
-	n := &o.cfg.Network
-	names, key := o.opts.Encoders, optEncoders
+func encoderCandidates(ctx context.Context, n *NetworkConfig, opts *Options, d *data.Dataset) (
+	names []string, err error) {
+	names, key := opts.Encoders, optEncoders
 	if _, err := rootfs.FromContext(ctx).Stat(n.Pretrained); strings.Contains(n.Pretrained, ",") && err != nil &&
 		names == nil {
 		key = "network.pretrained"
@@ -53,12 +54,12 @@ func (o *datasetStage) encoderCandidates(ctx context.Context) (names []string, e
 	case len(names) > maxEncoders:
 		err = fmt.Errorf("%d networks: at most %d are compared: list these in network.pretrained", len(names),
 			maxEncoders)
-	case o.opts.Resume:
+	case opts.Resume:
 		err = errors.New("a run that has begun has its network: leave the list out")
-	case o.opts.Ranks != nil || rootfs.FromContext(ctx) != nil:
+	case opts.Ranks != nil || rootfs.FromContext(ctx) != nil:
 		err = errors.New("machines differ in their speeds: name one network")
-	case o.data.Features != nil:
-		err = fmt.Errorf("data set %s holds ready features, which no network computes: leave the list out", o.data.Name)
+	case d.Features != nil:
+		err = fmt.Errorf("data set %s holds ready features, which no network computes: leave the list out", d.Name)
 	case n.Name != "":
 		err = fmt.Errorf("network.name is %s, but a list has networks of its own: leave network.name out", n.Name)
 	}
@@ -74,78 +75,86 @@ const maxEncoders = 8
 // chooseEncoder replaces a list of networks by the one to start from. It compares the Recall@1 of the untrained
 // networks on training and validation images, as measureSize does. Among those that are not worse than the best one by
 // a paired t-test it takes the fastest.
-func (o *datasetStage) chooseEncoder(ctx context.Context) error {
-	names, err := o.encoderCandidates(ctx)
+func chooseEncoder(ctx context.Context, c *Config, opts *Options, d *data.Dataset, notes *notes) error {
+	names, err := encoderCandidates(ctx, &c.Network, opts, d)
 	if err != nil || names == nil {
 		return err
 	}
 	var part *data.Part
 	var tried []*encoder
 	for k, name := range names {
-		e, err := o.scoreEncoder(ctx, name, &part, k, len(names))
+		e, err := scoreEncoder(ctx, c, opts, d, name, &part, k, len(names))
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil:
 			tried = append(tried, e)
-		case o.opts.Encoders == nil:
+		case opts.Encoders == nil:
 			return fmt.Errorf("network %s of the list in network.pretrained: %w", name, err)
 		default:
-			o.addNote("network %s is not tried: %v", name, err)
+			notes.add("network %s is not tried: %v", name, err)
 		}
 	}
 	if len(tried) == 0 {
-		return option.Errorf("%s: none of the networks can be tried:\n%s", optEncoders, strings.Join(o.notes, "\n"))
+		return option.Errorf("%s: none of the networks can be tried:\n%s", optEncoders, strings.Join(*notes, "\n"))
 	}
 	kept := selectEncoder(tried)
-	o.cfg.Network.Pretrained = kept.name
-	o.addNote("%s", describeEncoders(tried, kept, part.Len()))
+	c.Network.Pretrained = kept.name
+	notes.add("%s", describeEncoders(tried, kept, part.Len()))
 	return nil
 }
 
 // scoreEncoder scores a network on part, which the first call draws. k of n networks have been scored before.
-func (o *datasetStage) scoreEncoder(ctx context.Context, name string, part **data.Part, k, n int) (*encoder, error) {
-	one := *o
-	one.cfg, one.notes = o.cfg.clone(), nil
-	one.cfg.Network.Pretrained = name
-	for _, p := range table.Problems(&one.cfg) {
-		return nil, fmt.Errorf("%s: %s", p.Key, p.Text)
+func scoreEncoder(ctx context.Context, given *Config, opts *Options, d *data.Dataset, name string, part **data.Part,
+	k, n int) (*encoder, error) {
+	c := given.clone()
+	c.Network.Pretrained = name
+	if err := firstProblem(&c); err != nil {
+		return nil, err
 	}
-	s, err := newStartStage(ctx, &one)
+	ignored := new(notes)
+	look := func() imageShape { return measureShape(ctx, d) }
+	start, err := findStart(ctx, &c, opts, d, look, ignored)
 	if err != nil {
 		return nil, err
 	}
-	r := &recipe{splitStage: &splitStage{startStage: s}}
+	loss, err := settleLoss(&c, opts, d, &start, look)
+	if err != nil {
+		return nil, err
+	}
 	if *part == nil {
-		if r.splitStage, err = splitDataset(ctx, s); err != nil {
-			return nil, err
+		parts, _, err := splitDataset(ctx, &c, d, loss.options.Rule, ignored)
+		if err != nil {
+			return nil, withNotes(err, d)
 		}
-		if *part = sizeSample(r.sel, r.cfg.Train.Seed); *part == nil {
+		if *part = sizeSample(parts, c.Train.Seed); *part == nil {
 			return nil, errors.New("no class has two training images by which networks could be compared: name one " +
 				"network")
 		}
 	}
-	if err := r.choosePreprocessing(); err != nil {
+	if err := choosePreprocessing(&c, d, &start, ignored); err != nil {
 		return nil, err
 	}
-	r.chooseNetwork()
-	b, err := r.newBareNet(r.cfg.Data.Size)
+	chooseNetwork(&c, d, &start)
+	b, err := start.newBareNet(&c, c.Data.Size)
 	if err != nil {
 		return nil, err
 	}
-	e := &encoder{name: name, size: r.cfg.Data.Size, hits: map[int]float64{}}
+	e := &encoder{name: name, size: c.Data.Size, hits: map[int]float64{}}
 	images := (*part).Len()
-	x, err := r.embedBare(ctx, b.cfg, timedNetwork{b.net, &e.inferenceTime}, *part, k*images, n*images)
+	x, err := embedBare(ctx, b.cfg, timedNetwork{b.net, &e.inferenceTime}, *part, opts.FeatureProgress,
+		k*images, n*images)
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := searchGallery(ctx, eval.NormalizeRows(x.X), x.FineLabels(), nil, x.FineLabels(), eval.Euclidean)
+	found, _, err := validation.Search(ctx, &validation.Rows{X: eval.NormalizeRows(x.X), Labels: x.FineLabels()},
+		eval.Euclidean)
 	if err != nil {
 		return nil, err
 	}
 	for row, f := range found {
-		if f != notSearched {
-			e.hits[x.Pos[row]] = float64(f - miss)
+		if f != validation.NotSearched {
+			e.hits[x.Pos[row]] = float64(f - validation.Miss)
 		}
 	}
 	return e, nil

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/train"
@@ -256,7 +257,7 @@ func TestQueriesInTheGallery(t *testing.T) {
 	}
 	cfg := Default()
 	cfg.Data.Split, cfg.Eval.Recall, cfg.Eval.Metrics = "official", []int{1}, nil
-	sel, err := set().Select(data.Selection{Split: "official", Label: "label"})
+	sel, err := split.Select(t.Context(), set(), split.Selection{Split: "official", Label: "label"})
 	if err != nil {
 		t.Fatal(err)
 	}

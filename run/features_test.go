@@ -74,13 +74,13 @@ func TestFrozenBody(t *testing.T) {
 	if errors.Join(err1, err2) != nil || after < before {
 		t.Errorf("ended at %v, began at %v: %v, %v", after, before, err1, err2)
 	}
-	fresh, err := assemble(t.Context(), frozenConfig(t), opts)
+	fresh, err := newPlan(t.Context(), frozenConfig(t), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	moved := 0
 	for i, p := range first.Net.Params() {
-		same := slices.Equal(p.Value, fresh.net.Params()[i].Value)
+		same := slices.Equal(p.Value, fresh.network.net.Params()[i].Value)
 		if !strings.HasPrefix(p.Name, "fc.") && !same {
 			t.Errorf("%s was trained", p.Name)
 		} else if !same {
@@ -250,13 +250,13 @@ func TestFrozenTogether(t *testing.T) {
 func TestFrozenViews(t *testing.T) {
 	setCacheDir(t, t.TempDir())
 	opts := Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64)}
-	tr, err := assemble(t.Context(), frozenConfig(t, "data.views=3"), opts)
+	tr, err := newPlan(t.Context(), frozenConfig(t, "data.views=3"), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
 	for epoch := range 20 {
-		for b, err := range tr.feed.data.Epoch(t.Context(), epoch, [][]int{{5, 5, 7}}) {
+		for b, err := range tr.feeds.training.Data.Epoch(t.Context(), epoch, [][]int{{5, 5, 7}}) {
 			if err != nil || len(b.X) != 3*256 || slices.Equal(b.X[:256], b.X[256:512]) {
 				t.Fatalf("%d values, or one view twice: %v", len(b.X), err)
 			}
@@ -313,7 +313,7 @@ func TestFrozenRefusals(t *testing.T) {
 		"features has no body to freeze": {newFeatures(4, 12, 6), []string{"network.name=mlp"}},
 		"equal the number of features":   {newPhotos(4, 10, 64), []string{"network.head=identity", "network.dim=9"}},
 	} {
-		_, err := assemble(t.Context(), frozenConfig(t, c.set...), Options{Dataset: c.d, Weights: given})
+		_, err := newPlan(t.Context(), frozenConfig(t, c.set...), Options{Dataset: c.d, Weights: given})
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%v: error %v", c.set, err)
 		}
@@ -324,12 +324,12 @@ func TestFrozenRefusals(t *testing.T) {
 	flag := func(string) string { return "--weights-dir" }
 	for _, opts := range []Options{{}, {Weights: lost}} {
 		opts.Dataset = newPhotos(4, 10, 64)
-		_, err := assemble(t.Context(), frozenConfig(t), opts)
+		_, err := newPlan(t.Context(), frozenConfig(t), opts)
 		if err == nil || !strings.Contains(err.Error(), "body would stay random") ||
 			strings.HasSuffix(option.Text(err, flag), "here without --weights-dir") != (opts.Weights != nil) {
 			t.Errorf("a frozen body without weights: error %v", err)
 		}
-		tr, err := assemble(t.Context(), frozenConfig(t, "network.pretrained=none", "network.name=conv4"), opts)
+		tr, err := newPlan(t.Context(), frozenConfig(t, "network.pretrained=none", "network.name=conv4"), opts)
 		if err != nil {
 			t.Fatalf("random features, asked for: %v", err)
 		}

@@ -1,13 +1,13 @@
 package run
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/eval"
@@ -15,6 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/run/internal/feed"
+	"github.com/kindred-ml/kindred/run/internal/wccn"
 )
 
 // wholeBody, in network.freeze, means all parameters before the embedding layer.
@@ -52,61 +54,48 @@ func newHeadNetwork(whole *nn.Net) (*headNetwork, error) {
 func (h *headNetwork) Params() []*nn.Param { return h.whole.Params() }
 
 // freezeBody divides a network whose body is frozen, and replaces images by features.
-func (t *trainingStage) freezeBody() error {
-	t.trainedNet = t.net
-	if t.cfg.Network.LoRA.Rank > 0 {
-		a := &adapterNet{t.net}
-		t.trainedNet, t.adapterBase = a, a.baseDigest()
+func (p *plan) freezeBody() error {
+	p.network.trained = p.network.net
+	if p.cfg.Network.LoRA.Rank > 0 {
+		a := &adapterNet{p.network.net}
+		p.network.trained, p.network.adapterBase = a, a.baseDigest()
 		return nil
 	}
-	if !t.cfg.Network.hasFrozenBody() {
+	if !p.cfg.Network.hasFrozenBody() {
 		return nil
 	}
-	h, err := newHeadNetwork(t.net)
+	h, err := newHeadNetwork(p.network.net)
 	if err != nil {
 		return err
 	}
-	t.trainedNet = h
-	t.features = &featureCache{body: h.body, cfg: t.cfg.Data, seed: t.cfg.Train.Seed, batch: t.cfg.Eval.Batch,
-		progress: t.opts.FeatureProgress}
-	if t.features.dir, err = home.Features(); err != nil {
-		t.addNote("%v: features are not kept for other runs", err)
+	p.network.trained = h
+	dir, err := home.Features()
+	if err != nil {
+		p.notes.add("%v: features are not kept for other runs", err)
 	}
-	t.feed = t.features.replaceImages(t.feed, t.cfg.Data.Views)
-	for _, s := range t.scored {
-		s.queryFeed = t.features.replaceImages(s.queryFeed, 0)
-		if s.galleryFeed != nil {
-			s.galleryFeed = t.features.replaceImages(s.galleryFeed, 0)
-		}
-		if s.distractorFeed != nil {
-			s.distractorFeed = t.features.replaceImages(s.distractorFeed, 0)
+	p.feeds.features = feed.NewCache(feed.CacheConfig{Body: h.body, Prepared: p.cfg.Data.prepared(p.cfg.Train.Seed),
+		Batch: p.cfg.Eval.Batch, Dir: dir, Progress: p.opts.FeatureProgress})
+	p.feeds.features.ReplaceImages(p.feeds.training, p.cfg.Data.Views)
+	for _, s := range p.feeds.scored {
+		for _, f := range s.feeds() {
+			p.feeds.features.ReplaceImages(f, 0)
 		}
 	}
 	return nil
 }
 
 // computeBodyFeatures computes the features of a frozen body before training starts.
-func (t *trainingStage) computeBodyFeatures(ctx context.Context) error {
-	if t.features == nil {
+func (p *plan) computeBodyFeatures(ctx context.Context) error {
+	if p.feeds.features == nil {
 		return nil
 	}
-	feeds := []*feed{t.feed}
-	for _, s := range t.scored {
-		feeds = append(feeds, s.queryFeed)
-		if s.galleryFeed != nil {
-			feeds = append(feeds, s.galleryFeed)
-		}
-		if s.distractorFeed != nil {
-			feeds = append(feeds, s.distractorFeed)
-		}
+	feeds := []*feed.Feed{p.feeds.training}
+	for _, s := range p.feeds.scored {
+		feeds = append(feeds, s.feeds()...)
 	}
-	for _, f := range feeds {
-		if _, _, err := f.data.(*featureData).fillViews(ctx); err != nil {
-			return err
-		}
-	}
-	t.notes = append(append(t.notes, t.features.fileErrors...), t.features.describeUse())
-	return nil
+	remarks, err := p.feeds.features.Fill(ctx, feeds)
+	p.notes = append(p.notes, remarks...)
+	return err
 }
 
 // Values of network.head.
@@ -119,34 +108,38 @@ const (
 
 // chooseByFeatures uses the features before training to decide what the configuration may leave open: the
 // policy for positives, and the start of the embedding layer and of the proxies.
-func (t *trainingStage) chooseByFeatures(ctx context.Context) error {
-	n := &t.cfg.Network
-	if n.Head == identityHead && !t.opts.Resume {
-		if err := t.setIdentityHead(); err != nil {
-			return err
+func (p *plan) chooseByFeatures(ctx context.Context) (features *startFeatures, err error) {
+	n := &p.cfg.Network
+	if n.Head == identityHead && !p.opts.Resume {
+		if err := setIdentityHead(p.network.net, n.Dim); err != nil {
+			return nil, err
 		}
 	}
 	if n.Head == wccnHead && !n.isPretrained() {
-		return fmt.Errorf("network.head=%s: random features have no layer worth computing: name a start by "+
+		return nil, fmt.Errorf("network.head=%s: random features have no layer worth computing: name a start by "+
 			"network.pretrained, or leave the key out", wccnHead)
 	}
-	if err := t.chooseProxyStart(); err != nil {
-		return err
+	numProxies := p.loss.options.Traits().Proxies
+	if err := chooseProxyStart(&p.cfg, numProxies, p.start.fineTunes); err != nil {
+		return nil, err
 	}
-	judged := t.choosesPositives()
-	head := t.isFineTuning() && n.Dim > 0 && n.Head != randomHead && n.Head != identityHead
-	if judged || head || t.usesMeanProxies() {
-		var err error
-		if t.initialFeatures, err = t.computeStartFeatures(ctx); err != nil {
-			return err
+	judged := p.choosesPositives()
+	head := p.start.fineTunes && n.Dim > 0 && n.Head != randomHead && n.Head != identityHead
+	if judged || head || p.usesMeanProxies() {
+		if features, err = p.computeStartFeatures(ctx); err != nil {
+			return nil, err
 		}
 	}
 	if head {
-		if err := t.initHead(); err != nil {
-			return err
+		if err := p.initHead(features); err != nil {
+			return nil, err
 		}
 	}
-	return t.choosePolicies(ctx, judged)
+	if judged {
+		err = p.choosePositives(ctx, features)
+	}
+	p.recordPolicies(judged)
+	return features, err
 }
 
 // startFeatures are the features of the training samples before training.
@@ -157,39 +150,38 @@ type startFeatures struct {
 }
 
 // computeStartFeatures computes the features of the training samples before training. Those of a frozen body are kept.
-func (t *trainingStage) computeStartFeatures(ctx context.Context) (*startFeatures, error) {
-	feed, err := newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, false, false)
+func (p *plan) computeStartFeatures(ctx context.Context) (*startFeatures, error) {
+	f, err := newFeed(p.split.Train, p.cfg.Data, p.cfg.Train.Seed, false, false)
 	if err != nil {
 		return nil, err
 	}
-	if t.features != nil {
-		x, pos, err := t.features.evaluationFeatures(ctx, feed)
-		return t.featuresAt(x, pos), err
+	if p.feeds.features != nil {
+		x, pos, err := p.feeds.features.EvaluationFeatures(ctx, f)
+		return p.featuresAt(x, pos), err
 	}
-	body, err := t.net.Body()
+	body, err := p.network.net.Body()
 	if err != nil {
 		return nil, err
 	}
-	if t.opts.FeatureProgress != nil {
-		feed.data = progressData{feed.data, func(done int) { t.opts.FeatureProgress(done, feed.part.Len()) }}
+	if report := p.opts.FeatureProgress; report != nil {
+		f.ReportProgress(func(done int) { report(done, f.Part.Len()) })
 	}
-	e, err := embedFeed(ctx, body, feed, t.cfg.Eval.Batch)
+	x, pos, err := f.Embed(ctx, body, p.cfg.Eval.Batch)
 	if err != nil {
 		return nil, err
 	}
-	return t.featuresAt(e.X, e.Pos), nil
+	return p.featuresAt(x, pos), nil
 }
 
 // featuresAt returns the features of the training samples at the given positions.
-func (t *trainingStage) featuresAt(x *matrix.Dense, pos []int) *startFeatures {
-	return &startFeatures{x, labelsAt(t.sel.Train.Label, pos), labelsAt(t.population.lossLabels, pos)}
+func (p *plan) featuresAt(x *matrix.Dense, pos []int) *startFeatures {
+	return &startFeatures{x, labelsAt(p.split.Train.Label, pos), labelsAt(p.batches.population.lossLabels, pos)}
 }
 
-// setIdentityHead makes the embedding layer the identity.
-func (t *trainingStage) setIdentityHead() error {
-	layer := t.net.Spec().Head()
-	w := t.net.Param(layer + ".weight")
-	n := t.cfg.Network.Dim
+// setIdentityHead makes the embedding layer, of n values, the identity.
+func setIdentityHead(net *nn.Net, n int) error {
+	layer := net.Spec().Head()
+	w := net.Param(layer + ".weight")
 	if w == nil || len(w.Value) != n*n {
 		return fmt.Errorf("network.head is %s: network.dim must equal the number of features; leave network.dim "+
 			"out, or set network.head to %s", identityHead, pcaHead)
@@ -198,7 +190,7 @@ func (t *trainingStage) setIdentityHead() error {
 	for i := range n {
 		w.Value[i*n+i] = 1
 	}
-	if b := t.net.Param(layer + ".bias"); b != nil {
+	if b := net.Param(layer + ".bias"); b != nil {
 		clear(b.Value)
 	}
 	return nil
@@ -206,10 +198,10 @@ func (t *trainingStage) setIdentityHead() error {
 
 // initHead starts the embedding layer from the features of the training samples, so that training begins with their
 // quality: as the projection onto their principal directions or as a wccn layer.
-func (t *trainingStage) initHead() error {
-	n, x := &t.cfg.Network, t.initialFeatures.x
-	layer := t.net.Spec().Head()
-	w := t.net.Param(layer + ".weight")
+func (p *plan) initHead(features *startFeatures) error {
+	n, x := &p.cfg.Network, features.x
+	layer := p.network.net.Spec().Head()
+	w := p.network.net.Param(layer + ".weight")
 	if w == nil || min(x.Rows, x.Cols) < n.Dim && n.Head != wccnHead || len(w.Value) != n.Dim*x.Cols {
 		if n.Head == pcaHead {
 			return fmt.Errorf("network.head: %d principal components cannot be computed from %d samples of %d "+
@@ -219,34 +211,34 @@ func (t *trainingStage) initHead() error {
 		n.Head = randomHead
 		return nil
 	}
-	bias := t.net.Param(layer + ".bias")
+	bias := p.network.net.Param(layer + ".bias")
 	if bias != nil {
 		clear(bias.Value)
 	}
-	if r := t.imported; r != nil && n.Head == wccnHead { // the file need not have the layer
+	if r := p.network.imported; r != nil && n.Head == wccnHead { // the file need not have the layer
 		of := func(name string) bool { return strings.HasPrefix(name, layer+".") }
 		r.Missing = slices.DeleteFunc(r.Missing, of)
 	}
 	if n.Head == wccnHead {
-		c := newWCCN(x, t.initialFeatures.labels)
+		c := wccn.New(x, features.labels)
 		if c == nil {
 			return fmt.Errorf("network.head=%s: %d samples are too few to compute it: it needs %d more than classes",
-				wccnHead, x.Rows, minWCCNFreedom)
+				wccnHead, x.Rows, wccn.MinFreedom)
 		}
 		if n.Dim < x.Cols {
 			var err error
-			if c, err = c.reduced(x, n.Dim); err != nil {
+			if c, err = c.Reduced(x, n.Dim); err != nil {
 				return err
 			}
 		}
-		copy(w.Value, c.weight.Data)
+		copy(w.Value, c.Weight.Data)
 		if bias != nil {
-			copy(bias.Value, c.bias)
+			copy(bias.Value, c.Bias)
 		}
 		return nil
 	}
 	n.Head = pcaHead
-	axes, err := principalDirections(x, n.Dim)
+	axes, err := wccn.PrincipalDirections(x, n.Dim)
 	if err != nil {
 		return err
 	}
@@ -254,87 +246,52 @@ func (t *trainingStage) initHead() error {
 	return nil
 }
 
-// principalDirections returns the k eigenvectors of X'X with the largest eigenvalues, one after the
-// other. The rows are not centred, because cosine similarity refers to the origin.
-func principalDirections(x *matrix.Dense, k int) ([]float32, error) {
-	c := mat.NewSymDense(x.Cols, nil)
-	row := mat.NewVecDense(x.Cols, nil)
-	for i := range x.Rows {
-		for j, v := range x.Row(i) {
-			row.SetVec(j, float64(v))
-		}
-		c.SymRankOne(c, 1, row)
-	}
-	var e mat.EigenSym
-	if !e.Factorize(c, true) {
-		return nil, errors.New("network.head: the features have no principal components")
-	}
-	var v mat.Dense
-	e.VectorsTo(&v)
-	var out []float32
-	for j := range k {
-		col := x.Cols - 1 - j
-		for i := range x.Cols {
-			out = append(out, float32(v.At(i, col)))
-		}
-	}
-	return out, nil
-}
-
-// positivesKey is the key of the positive policy, which choosePolicies may set.
+// positivesKey is the key of the positive policy, which the features may decide.
 const positivesKey = "positives"
 
 // choosesPositives reports whether the features at the start of a new run decide the policy for
 // positives: the configuration leaves it open, and the loss is not defined on all pairs.
-func (t *trainingStage) choosesPositives() bool {
-	traits := t.lossOptions.Traits()
-	return t.isFineTuning() && t.cfg.Mine[positivesKey] == nil && !traits.AllPairs && traits.Proxies == 0
+func (p *plan) choosesPositives() bool {
+	traits := p.loss.options.Traits()
+	return p.start.fineTunes && p.cfg.Mine[positivesKey] == nil && !traits.AllPairs && traits.Proxies == 0
 }
 
-// choosePolicies sets the policies for positives and negatives in the options and in the
-// configuration. It takes the policies that the configuration names, otherwise the customary
-// ones of the loss (objective.DefaultMining). If judged, the features of a pretrained start decide the policy for
-// positives.
-//
-// If labels are coarse, easy positives keep the sub-classes apart. Otherwise random positives
-// replace easy ones.
-func (t *trainingStage) choosePolicies(ctx context.Context, judged bool) error {
+// recordPolicies enters the policies for positives and negatives in the configuration: those that it names, otherwise
+// the customary ones of the loss (objective.DefaultMining). If judged, the features decided the policy for positives.
+func (p *plan) recordPolicies(judged bool) {
 	switch {
 	case judged:
-		if err := t.choosePositives(ctx); err != nil {
-			return err
-		}
-	case t.opts.Miner != nil:
-		return nil
-	case t.cfg.Mine[positivesKey] != nil:
-		t.positivesReason = "as configured"
+	case p.opts.Miner != nil:
+		return
+	case p.cfg.Mine[positivesKey] != nil:
+		p.loss.positivesReason = "as configured"
 	default:
-		t.positivesReason = "the default of this loss"
+		p.loss.positivesReason = "the default of this loss"
 	}
-	if t.opts.Positives == nil {
-		t.cfg.Mine[positivesKey] = t.lossOptions.Mine.Positives.String()
+	if p.opts.Positives == nil {
+		p.cfg.Mine[positivesKey] = p.loss.options.Mine.Positives.String()
 	}
-	if t.opts.Negatives == nil {
-		t.cfg.Mine[negativesKey] = t.lossOptions.Mine.Negatives.String()
+	if p.opts.Negatives == nil {
+		p.cfg.Mine[negativesKey] = p.loss.options.Mine.Negatives.String()
 	}
-	return nil
 }
 
-// choosePositives decides the policy for positives by features, and notes the reason for the user.
-func (t *trainingStage) choosePositives(ctx context.Context) error {
-	k, err := discover.Judge(ctx, eval.NormalizeRows(t.initialFeatures.x), t.initialFeatures.labels,
-		discover.Options{Seed: t.cfg.Train.Seed})
+// choosePositives decides the policy for positives by features, and notes the reason for the user. If labels are
+// coarse, easy positives keep the sub-classes apart. Otherwise random positives replace easy ones.
+func (p *plan) choosePositives(ctx context.Context, features *startFeatures) error {
+	k, err := discover.Judge(ctx, eval.NormalizeRows(features.x), features.labels,
+		discover.Options{Seed: p.cfg.Train.Seed})
 	if err != nil {
 		return fmt.Errorf("looking for sub-classes: %w", err)
 	}
-	o := &t.lossOptions
+	o := &p.loss.options
 	why := "labels have no sub-classes"
 	switch {
 	case k.HasCoarseLabels():
 		o.Mine.Positives = objective.EasyPositive
 		why = "labels are coarse, and easy positives keep their sub-classes apart"
 	case k.IsHalfDivided():
-		t.unclearGroups = true
+		p.loss.unclearGroups = true
 		why = "with so few labels, bursts cannot be told from sub-classes; set mine.positives=easy if labels are " +
 			"made of unrelated sub-classes, from which other positives learn nothing"
 	case k.NumDivided > 0:
@@ -343,6 +300,84 @@ func (t *trainingStage) choosePositives(ctx context.Context) error {
 	if !k.HasCoarseLabels() && o.Mine.Positives == objective.EasyPositive {
 		o.Mine.Positives = objective.RandomPositive
 	}
-	t.addNote("mine.positives is %v: by the pretrained features, %v: %s", o.Mine.Positives, k, why)
+	p.notes.add("mine.positives is %v: by the pretrained features, %v: %s", o.Mine.Positives, k, why)
 	return nil
+}
+
+// Values of train.proxies.
+const (
+	randomProxies = "random"
+	meanProxies   = "means"
+)
+
+// chooseProxyStart settles how the proxies of the loss start, if it has any. From a pretrained start the means of the
+// classes are known, and training does not have to find them first.
+func chooseProxyStart(cfg *Config, numProxies int, fineTunes bool) error {
+	c := &cfg.Train
+	switch {
+	case numProxies == 0 && c.Proxies != "":
+		return fmt.Errorf("train.proxies is %s, but loss.name=%v has no proxies: leave the key out", c.Proxies,
+			cfg.Loss["name"])
+	case numProxies == 0:
+	case fineTunes:
+		c.Proxies = cmp.Or(c.Proxies, meanProxies)
+	default:
+		c.Proxies = cmp.Or(c.Proxies, randomProxies)
+	}
+	return nil
+}
+
+// usesMeanProxies reports whether the proxies start at the means of their classes. A checkpoint has the proxies of a
+// resumed run.
+func (p *plan) usesMeanProxies() bool {
+	return p.cfg.Train.Proxies == meanProxies && !p.opts.Resume
+}
+
+// initProxies starts the proxies of each class, the first parameter of the loss, as the mean of the unit embeddings
+// of its samples before training (imprinted weights: Qi, Brown and Lowe 2018, arXiv 1712.07136). Several proxies of a
+// class share its samples in turn. A proxy without samples stays random.
+func (p *plan) initProxies(made *objective.Objective, features *startFeatures) error {
+	if !p.usesMeanProxies() {
+		return nil
+	}
+	x, err := embedFeatures(p.network.net, features.x)
+	if err != nil {
+		return err
+	}
+	per, value := p.loss.options.Traits().Proxies, made.Params()[0].Value
+	sums := make([][]float64, len(value)/x.Cols)
+	turn := map[int64]int{} // samples of the label so far
+	for i := range x.Rows {
+		y := features.seen[i]
+		k := int(y)*per + turn[y]%per
+		turn[y]++
+		if sums[k] == nil {
+			sums[k] = make([]float64, x.Cols)
+		}
+		for j, v := range x.Row(i) {
+			sums[k][j] += float64(v)
+		}
+	}
+	for k, sum := range sums {
+		length := floats.Norm(sum, 2)
+		if length == 0 {
+			continue
+		}
+		for j, v := range sum {
+			value[k*x.Cols+j] = float32(v / length)
+		}
+	}
+	return nil
+}
+
+// embedFeatures returns the unit embeddings that the embedding layer of net makes of features.
+func embedFeatures(net *nn.Net, x *matrix.Dense) (*matrix.Dense, error) {
+	if net.Spec().Head() != "" {
+		tail, err := net.Tail()
+		if err != nil {
+			return nil, err
+		}
+		x = tail.Infer(x.Data[:x.Rows*x.Cols], x.Rows)
+	}
+	return eval.NormalizeRows(x), nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/run/internal/wccn"
 )
 
 // TestHead: an embedding layer in front of pretrained features begins as their
@@ -17,7 +18,7 @@ func TestHead(t *testing.T) {
 	cfg := Default()
 	cfg.Network.Width, cfg.Network.Dim, cfg.Network.Normalize, cfg.Data.Validation = 16, 12, Off, "none"
 	opts := Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64)}
-	tr, err := assemble(t.Context(), cfg, opts)
+	tr, err := newPlan(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,11 +31,11 @@ func TestHead(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := start.x
-	plain, err := newFeed(tr.sel.Train, tr.cfg.Data, 1, false, false)
+	plain, err := newFeed(tr.split.Train, tr.cfg.Data, 1, false, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := embedFeed(t.Context(), tr.net, plain, 16)
+	e, err := embedFeed(t.Context(), tr.network.net, plain, 16)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func TestHead(t *testing.T) {
 		}
 	}
 	cfg.Network.Dim, cfg.Network.Head = 100000, "pca"
-	if _, err := assemble(t.Context(), cfg, opts); err == nil || !strings.Contains(err.Error(), "network.head") {
+	if _, err := newPlan(t.Context(), cfg, opts); err == nil || !strings.Contains(err.Error(), "network.head") {
 		t.Errorf("too many components: %v", err)
 	}
 }
@@ -69,7 +70,7 @@ func TestPrincipal(t *testing.T) {
 			x.Row(i)[j] = float32(math.Sin(float64(i*7+j*j*3))) * float32(5-j)
 		}
 	}
-	axes, err := principalDirections(x, 3)
+	axes, err := wccn.PrincipalDirections(x, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -78,20 +79,20 @@ func TestMeasureSize(t *testing.T) {
 	opts := Options{Dataset: d, Weights: smallStart(t, 128)}
 	cfg := Default()
 	cfg.Network.Width = 16
-	tr, err := assemble(t.Context(), cfg, opts)
+	tr, err := newPlan(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tr.close()
-	part := sizeSample(tr.sel, 1)
+	part := sizeSample(tr.split, 1)
 	recalls := map[int]float64{}
 	best := 0.0
 	for _, s := range sizeCandidates(128) {
-		b, err := tr.newBareNet(s)
+		b, err := tr.start.newBareNet(&tr.cfg, s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if recalls[s], err = tr.measureRecall(t.Context(), b, part, 0, 0); err != nil {
+		if recalls[s], err = measureRecall(t.Context(), b, part, nil, 0, 0); err != nil {
 			t.Fatal(err)
 		}
 		best = max(best, recalls[s])
@@ -102,7 +103,7 @@ func TestMeasureSize(t *testing.T) {
 			want = max(want, s)
 		}
 	}
-	if tr.cfg.Data.Size != want || tr.side != 128 {
+	if tr.cfg.Data.Size != want || tr.start.side != 128 {
 		t.Errorf("%d px of %v, want %d", tr.cfg.Data.Size, recalls, want)
 	}
 	note := fmt.Sprintf("data.size is %d, the largest size within half a point of the best: Recall@1 of the untrained "+
@@ -111,7 +112,7 @@ func TestMeasureSize(t *testing.T) {
 	if !slices.ContainsFunc(tr.notes, func(n string) bool { return strings.HasPrefix(n, note) }) {
 		t.Errorf("notes %q lack %q", tr.notes, note)
 	}
-	few, err := assemble(t.Context(), cfg, Options{Dataset: newStripedData(6, 8, 96), Weights: opts.Weights})
+	few, err := newPlan(t.Context(), cfg, Options{Dataset: newStripedData(6, 8, 96), Weights: opts.Weights})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,13 +121,13 @@ func TestMeasureSize(t *testing.T) {
 		t.Errorf("of few images: %d px, want the network's own", few.cfg.Data.Size)
 	}
 	cfg.Data.Size = 96
-	set, err := assemble(t.Context(), cfg, opts)
+	set, err := newPlan(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer set.close()
-	if set.cfg.Data.Size != 96 || set.side != 128 || set.untrained == nil {
-		t.Errorf("a size that is set: %d of %d, %v", set.cfg.Data.Size, set.side, set.untrained)
+	if set.cfg.Data.Size != 96 || set.start.side != 128 || set.untrained == nil {
+		t.Errorf("a size that is set: %d of %d, %v", set.cfg.Data.Size, set.start.side, set.untrained)
 	}
 }
 
@@ -146,7 +147,7 @@ func TestSizeSample(t *testing.T) {
 	}
 	add(99, 1)
 	v := p.Subset([]int{0, 1})
-	got := sizeSample(&data.Parts{Train: p, Validation: v}, 1)
+	got := sizeSample(&split.Parts{Train: p, Validation: v}, 1)
 	count := map[int64]int{}
 	for _, y := range got.Fine {
 		count[y]++
@@ -159,11 +160,11 @@ func TestSizeSample(t *testing.T) {
 			t.Errorf("class %d has %d samples", y, n)
 		}
 	}
-	if again := sizeSample(&data.Parts{Train: p, Validation: v}, 1); !slices.Equal(again.Index, got.Index) {
+	if again := sizeSample(&split.Parts{Train: p, Validation: v}, 1); !slices.Equal(again.Index, got.Index) {
 		t.Error("the same seed draws another sample")
 	}
 	lone := &data.Part{Index: []int{0, 1}, Label: []int64{0, 1}, Fine: []int64{0, 1}}
-	if s := sizeSample(&data.Parts{Train: lone}, 1); s != nil {
+	if s := sizeSample(&split.Parts{Train: lone}, 1); s != nil {
 		t.Errorf("of classes of one: %+v", s)
 	}
 }
@@ -251,7 +252,7 @@ func TestUntrainedBehindAHead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := assemble(t.Context(), cfg, opts)
+	tr, err := newPlan(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +263,7 @@ func TestUntrainedBehindAHead(t *testing.T) {
 	scored := func(v float64) []train.Metric {
 		return []train.Metric{validationScore("map@r", v)}
 	}
-	got := (&trainer{trainingStage: tr}).verdict(&train.Result{Epoch: 1, Untrained: scored(0.9), Metrics: scored(0.8)})
+	got := (&trainer{plan: tr}).verdict(&train.Result{Epoch: 1, Untrained: scored(0.9), Metrics: scored(0.8)})
 	if !strings.Contains(got, "worse than the features that it started from") || !strings.Contains(got, "0.8000") {
 		t.Errorf("verdict %q", got)
 	}

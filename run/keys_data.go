@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/internal/network/published"
 	"github.com/kindred-ml/kindred/run/internal/keys"
 )
@@ -174,8 +174,8 @@ var dataKeys = []key{
 		Help: "what keeps photos that were taken together on one side of a split: found (bursts and copies), " +
 			"folder, taken (one day), camera, place (about 100 m), a manifest's column, none; empty: found for " +
 			"photographs from a pretrained start, else none",
-		Values: []string{data.GroupFound, data.GroupFolder, data.GroupTaken, data.GroupCamera, data.GroupPlace,
-			data.GroupNone},
+		Values: []string{split.GroupFound, split.GroupFolder, split.GroupTaken, split.GroupCamera, split.GroupPlace,
+			split.GroupNone},
 		UseRecorded: alwaysRecorded,
 	},
 	{

@@ -1,16 +1,19 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
 	"strings"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/run/internal/feed"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -41,15 +44,7 @@ func (p MemoryPlan) parts() []memoryPart {
 		{"batches", p.Batches}, {"pairs", p.Pairs}, {"embeddings", p.Embeddings},
 		{"features", p.Features},
 	}
-	slices.SortStableFunc(parts, func(a, b memoryPart) int {
-		switch {
-		case a.bytes > b.bytes:
-			return -1
-		case a.bytes < b.bytes:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(parts, func(a, b memoryPart) int { return cmp.Compare(b.bytes, a.bytes) })
 	return parts
 }
 
@@ -145,7 +140,7 @@ func planMemory(cfg *Config, p planInput) (MemoryPlan, error) {
 		Pairs: budget.Product(4, pairTables, pairs),
 
 		Activations: budget.Product(4, max(atOnce, eval), max(net.Image, net.Infer)),
-		Batches: budget.Sum(budget.Product(4, bufferedBatches, max(batch, eval), input),
+		Batches: budget.Sum(budget.Product(4, feed.BufferedBatches, max(batch, eval), input),
 			// the list has a slice and the indices of each batch
 			budget.Product(8, budget.Sum(3, batch), int64(p.batches))),
 		Embeddings: budget.Product(4, p.scored, dim),
@@ -187,49 +182,22 @@ func furtherLosses(o *objective.Options) []objective.Options {
 	return out
 }
 
-// plan plans the memory of the run, before the network is made.
-func (t *trainingStage) plan(spec *nn.Spec) (MemoryPlan, error) {
-	p := planInput{
-		spec: spec, objective: &t.lossOptions, classes: t.population.classes,
-		batch: t.sampler.BatchSize(), batches: t.sampler.Batches(), samples: t.population.part.Len(),
+// planMemory plans the memory of the run, before the network is made.
+func (p *plan) planMemory(spec *nn.Spec) (MemoryPlan, error) {
+	b := &p.batches
+	in := planInput{
+		spec: spec, objective: &p.loss.options, classes: b.population.classes,
+		batch: b.sampler.BatchSize(), batches: b.sampler.Batches(), samples: b.population.part.Len(),
 	}
-	for _, s := range t.scored {
-		for _, part := range []int{s.query.Len(), galleryLen(s)} {
-			p.scored += int64(part)
-			p.largest = max(p.largest, part)
+	for _, s := range p.feeds.scored {
+		parts := []*data.Part{s.query}
+		if s.gallery != nil {
+			parts = append(parts, s.gallery)
+		}
+		for _, part := range parts {
+			in.scored += int64(part.Len())
+			in.largest = max(in.largest, part.Len())
 		}
 	}
-	return planMemory(&t.cfg, p)
-}
-
-// bufferedBatches is the number of batches that a loader holds by default: the one in use and the
-// prepared ones.
-const bufferedBatches = 3
-
-func galleryLen(s *scoredSet) int {
-	if s.gallery == nil {
-		return 0
-	}
-	return s.gallery.Len()
-}
-
-// checkEmbedding compares the memory for embedding n samples, batch at a time, with the
-// limit.
-func checkEmbedding(spec *nn.Spec, n, batch int) error {
-	net, err := spec.Memory()
-	if err != nil {
-		return err
-	}
-	at := int64(min(n, batch))
-	return budget.Check(fmt.Sprintf("embedding %d samples, %d at a time", n, at), budget.Product(4, budget.Sum(
-		budget.Product(at, budget.Sum(net.Infer, budget.Product(bufferedBatches, int64(spec.Input.Len())))),
-		budget.Product(int64(n), int64(spec.OutDim())))))
-}
-
-// cacheFilters has the network, whose parameters do not change, keep its filters as kernels read
-// them, where that takes at most a quarter of the limit.
-func cacheFilters(net *nn.Net) {
-	const most = 5 // times the parameters
-	need, err := net.Spec().Memory()
-	net.SetConstant(err == nil && budget.Product(4*most*4, need.Params) <= budget.Limit())
+	return planMemory(&p.cfg, in)
 }

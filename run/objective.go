@@ -1,16 +1,118 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/matrix"
-
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
+
+// The losses that a pretrained start takes by default: the loss of a classifier or, with a frozen body or a key of mine
+// or loss, a loss of pairs. docs/design/finetune.md has the measurements.
+const (
+	classificationLoss = "cosface"
+	pairLoss           = "multisimilarity"
+)
+
+// lossChoice is the loss of a run.
+type lossChoice struct {
+	options objective.Options
+	// isDefault says that the configuration leaves the loss to the recipe of a pretrained start.
+	isDefault       bool
+	positivesReason string // why the positives were chosen; "" if a note says it
+	// most labels fall into groups, but there are too few labels to call the groups sub-classes
+	unclearGroups bool
+}
+
+// lossFacts are what the default loss and the recipe depend on besides the configuration.
+type lossFacts struct {
+	fineTunes   bool // as in networkStart
+	hasFile     bool // the network is a file's
+	hasFeatures bool // samples are ready features
+	isCustom    bool // the program provides a part of the objective
+	// spread asks for SupCon with spread between two views of each image (Chen et al. 2022), the default loss for grey
+	// images from scratch. SupCon tells the labels apart. Spread keeps the images of a label from falling together,
+	// because each stays near its own other view. This works with and without sub-classes. docs/design/scratch.md has
+	// the measurements, and why colour images keep the triplet loss.
+	spread bool
+}
+
+// settleLoss settles the loss and the recipe that follow from the start.
+func settleLoss(c *Config, opts *Options, d *data.Dataset, start *networkStart, look func() imageShape) (
+	l lossChoice, err error) {
+	f := lossFacts{fineTunes: start.fineTunes, hasFile: start.file != nil, hasFeatures: d.Features != nil,
+		isCustom: opts.Loss != nil || opts.Miner != nil || opts.Positives != nil || opts.Negatives != nil}
+	f.spread = !opts.Resume && !c.Network.isPretrained() && c.leavesLossOpen() &&
+		cmp.Or(c.Data.Channels, look().channels) == 1 && !f.hasFeatures
+	l.isDefault = chooseLoss(c, f)
+	chooseRecipe(c, f)
+	if l.options, err = c.objective(); err != nil {
+		return l, err
+	}
+	return l, useCustomLoss(&l.options, c.Mine, opts)
+}
+
+// leavesLossOpen reports whether a configuration leaves the loss open and allows batches with two
+// views of each image.
+func (c *Config) leavesLossOpen() bool {
+	return len(c.Loss) == 0 && len(c.Mine) == 0 && c.Sample.Views != 1 && c.Sample.PerClass != 1 &&
+		c.Data.Augment != none
+}
+
+// chooseLoss settles the loss and the number of views of a sample. It reports whether the configuration leaves the loss
+// to the recipe of a pretrained start.
+func chooseLoss(c *Config, f lossFacts) (isDefault bool) {
+	name, views := "triplet", 1
+	_, nested := c.Loss["nested"] // a key of every loss
+	switch {
+	case f.spread:
+		name, views = "supcon", 2
+		c.Loss["plus"] = []any{map[string]any{"name": "spread", "weight": 1}}
+	case c.Network.isPretrained() && (len(c.Loss) == 0 || len(c.Loss) == 1 && nested):
+		name = pairLoss
+		isDefault = len(c.Loss) == 0 && len(c.Mine) == 0 && f.fineTunes && !f.hasFeatures &&
+			!c.Network.hasFrozenBody() && !f.isCustom
+		if isDefault {
+			name = classificationLoss
+		}
+	}
+	if v := c.Loss["name"]; v == nil || v == "" {
+		c.Loss["name"] = name
+	}
+	c.Sample.Views = cmp.Or(c.Sample.Views, views)
+	return isDefault
+}
+
+// chooseRecipe settles the keys of training that depend only on the start. A frozen body keeps
+// its norms, and its features are computed once.
+func chooseRecipe(c *Config, f lossFacts) {
+	d, n, t := &c.Data, &c.Network, &c.Train
+	augment, validation, norm, depth := none, none, Off, 1.0
+	if f.spread {
+		augment = "characters"
+	}
+	if f.fineTunes {
+		validation = "as-test:0.2"
+		if !n.hasFrozenBody() {
+			augment, norm, depth = "light", On, 0.1
+		}
+	}
+	d.Augment, d.Validation = cmp.Or(d.Augment, augment), cmp.Or(d.Validation, validation)
+	t.Depth = cmp.Or(t.Depth, depth)
+	n.FrozenNorm = cmp.Or(n.FrozenNorm, norm)
+	if n.hasFrozenBody() && d.Augment != none {
+		d.Views = cmp.Or(d.Views, 4)
+	}
+	if f.hasFile || f.fineTunes {
+		d.Chroma = cmp.Or(d.Chroma, smoothChroma)
+	}
+}
 
 // objective reads the sections mine and loss. It leaves out policies and losses that a program
 // provides.
@@ -69,11 +171,11 @@ func (g customMining) Step(ctx context.Context, e *matrix.Dense, b objective.Bat
 }
 
 // epochWarning returns a warning about an epoch, or "".
-func (t *trainingStage) epochWarning(s *train.Totals) string {
-	if t.opts.Miner != nil && s.Steps > 0 && s.Tuples == 0 {
+func (p *plan) epochWarning(s *train.Totals) string {
+	if p.opts.Miner != nil && s.Steps > 0 && s.Tuples == 0 {
 		return "there was nothing to learn from: run.Options.Miner chose no triplets"
 	}
-	return idleReason(s, &t.lossOptions)
+	return idleReason(s, &p.loss.options)
 }
 
 // idleReason returns why fewer than one tuple in a hundred of an epoch was active, by the counts of

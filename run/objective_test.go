@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/sample"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -177,7 +177,7 @@ func TestOwnSampler(t *testing.T) {
 	seed := customConfig(t).Train.Seed
 	draw := func(p *data.Part) (train.Sampler, error) {
 		labels, _ := p.DenseLabels()
-		return data.NewBalanced(labels, data.BalancedConfig{Classes: 4, PerClass: 4, Batches: 5, Seed: seed})
+		return sample.NewBalanced(labels, sample.BalancedConfig{Classes: 4, PerClass: 4, Batches: 5, Seed: seed})
 	}
 	named := trainedWeights(t, customConfig(t), Options{})
 	if got := trainedWeights(t, customConfig(t), Options{Sampler: draw}); !slices.Equal(got, named) {
@@ -218,9 +218,9 @@ func (f fixedSampler) Batches() int { return len(f) }
 
 func (f fixedSampler) Epoch() [][]int { return f }
 
-func (f fixedSampler) State() data.SamplerState { return data.SamplerState{} }
+func (f fixedSampler) State() sample.State { return sample.State{} }
 
-func (f fixedSampler) Restore(data.SamplerState) error { return nil }
+func (f fixedSampler) Restore(sample.State) error { return nil }
 
 // TestNothingBrought: a configuration that speaks of a program's own parts needs them.
 func TestNothingBrought(t *testing.T) {

@@ -80,7 +80,7 @@ func TestStart(t *testing.T) {
 		cfg := Default()
 		c.change(&cfg)
 		cfg.Sample.Classes, cfg.Sample.PerClass = 2, 2
-		tr, err := assemble(t.Context(), cfg, Options{Dataset: c.d, Weights: c.weights})
+		tr, err := newPlan(t.Context(), cfg, Options{Dataset: c.d, Weights: c.weights})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -154,7 +154,7 @@ func TestSpread(t *testing.T) {
 		{newFeatures(4, 20, 6), nil, false, 1},
 	} {
 		cfg := parsed(t, append([]string{"network.width=8", "train.epochs=1", "sample.batches=1"}, c.set...)...)
-		tr, err := assemble(t.Context(), cfg, Options{Dataset: c.d})
+		tr, err := newPlan(t.Context(), cfg, Options{Dataset: c.d})
 		if err != nil {
 			t.Fatal(c.set, err)
 		}
@@ -164,9 +164,9 @@ func TestSpread(t *testing.T) {
 		if c.spread {
 			name, plus = "supcon", 1
 		}
-		if r.Loss["name"] != name || len(tr.lossOptions.Plus) != plus || r.Sample.Views != c.views ||
-			c.spread && (r.Data.Augment == none || tr.lossOptions.Plus[0].Weight != 1 ||
-				!tr.lossOptions.Plus[0].Options.Traits().Views) {
+		if r.Loss["name"] != name || len(tr.loss.options.Plus) != plus || r.Sample.Views != c.views ||
+			c.spread && (r.Data.Augment == none || tr.loss.options.Plus[0].Weight != 1 ||
+				!tr.loss.options.Plus[0].Options.Traits().Views) {
 			t.Errorf("%v: resolved to %+v", c.set, r)
 		}
 	}
@@ -231,7 +231,7 @@ func TestPretrainedLoss(t *testing.T) {
 	} {
 		cfg := Default()
 		cfg.Network.Width, cfg.Loss = 16, want
-		tr, err := assemble(t.Context(), cfg, Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64)})
+		tr, err := newPlan(t.Context(), cfg, Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -363,16 +363,17 @@ func TestStartLooksAtSomeImages(t *testing.T) {
 	reads := 0
 	d := newPhotos(4, 12, 96)
 	d.Source = countedPictures{d.Source.(pictures), &reads}
-	s, err := newStartStage(t.Context(), &datasetStage{cfg: Default(), data: d, opts: Options{
-		Weights: func(context.Context, string) (Start, error) {
-			return Start{Name: "small", Path: "small.pth", Network: "conv4", Size: 224, Pixels: "unit"}, nil
-		}}})
+	cfg, opts := Default(), Options{Weights: func(context.Context, string) (Start, error) {
+		return Start{Name: "small", Path: "small.pth", Network: "conv4", Size: 224, Pixels: "unit"}, nil
+	}}
+	look := func() imageShape { return measureShape(t.Context(), d) }
+	s, err := findStart(t.Context(), &cfg, &opts, d, look, new(notes))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.cfg.Network.Pretrained != "small" || s.cfg.Data.Size != 0 || s.side != 224 || reads != shapeImages {
-		t.Errorf("starts from %q, made for %d pixels, at %d; %d images were read, want %d", s.cfg.Network.Pretrained,
-			s.side, s.cfg.Data.Size, reads, shapeImages)
+	if cfg.Network.Pretrained != "small" || cfg.Data.Size != 0 || s.side != 224 || reads != shapeImages {
+		t.Errorf("starts from %q, made for %d pixels, at %d; %d images were read, want %d", cfg.Network.Pretrained,
+			s.side, cfg.Data.Size, reads, shapeImages)
 	}
 }
 

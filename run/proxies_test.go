@@ -8,16 +8,17 @@ import (
 
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/run/internal/wccn"
 )
 
 // assembleSmall assembles a run of eight classes of ten photos from a small pretrained network.
-func assembleSmall(t *testing.T, set ...string) (*trainingStage, error) {
+func assembleSmall(t *testing.T, set ...string) (*plan, error) {
 	t.Helper()
 	cfg, err := Parse("", nil, append([]string{"network.width=16", "data.validation=none"}, set...)...)
 	if err != nil {
 		return nil, err
 	}
-	b, err := assemble(t.Context(), cfg, Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64)})
+	b, err := newPlan(t.Context(), cfg, Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64)})
 	if err == nil {
 		t.Cleanup(b.close)
 	}
@@ -25,20 +26,20 @@ func assembleSmall(t *testing.T, set ...string) (*trainingStage, error) {
 }
 
 // startEmbeddings returns the embeddings of the training samples before training, and their classes.
-func startEmbeddings(t *testing.T, b *trainingStage) (*matrix.Dense, []int64) {
+func startEmbeddings(t *testing.T, b *plan) (*matrix.Dense, []int64) {
 	t.Helper()
-	plain, err := newFeed(b.sel.Train, b.cfg.Data, 1, false, false)
+	plain, err := newFeed(b.split.Train, b.cfg.Data, 1, false, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.features != nil {
-		plain = b.features.replaceImages(plain, 0)
+	if b.feeds.features != nil {
+		b.feeds.features.ReplaceImages(plain, 0)
 	}
-	e, err := embedFeed(t.Context(), b.trainedNet, plain, 16)
+	e, err := embedFeed(t.Context(), b.network.trained, plain, 16)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e.X, labelsAt(b.population.lossLabels, e.Pos)
+	return e.X, labelsAt(b.batches.population.lossLabels, e.Pos)
 }
 
 // TestProxiesStart: from a pretrained start a proxy points at the mean direction of its samples, whatever the loss, the
@@ -141,7 +142,7 @@ func TestWCCNHead(t *testing.T) {
 	if b.cfg.Network.Dim != x.Cols {
 		t.Errorf("network.dim is %d for %d features", b.cfg.Network.Dim, x.Cols)
 	}
-	want := newWCCN(x, labels).apply(x)
+	want := wccn.New(x, labels).Apply(x)
 	got, _ := startEmbeddings(t, b)
 	scale := norm(want.Row(0))
 	if d := maxDifference(want, got); float64(d) > 1e-3*scale {
@@ -157,7 +158,7 @@ func TestWCCNHead(t *testing.T) {
 		kept += norm(short.Row(i)) * norm(short.Row(i))
 		all += norm(want.Row(i)) * norm(want.Row(i))
 	}
-	axes, err := principalDirections(want, 6)
+	axes, err := wccn.PrincipalDirections(want, 6)
 	if err != nil {
 		t.Fatal(err)
 	}

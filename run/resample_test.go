@@ -21,7 +21,7 @@ func TestTrainingTakesTheResampling(t *testing.T) {
 		small := smallStart(t, 64)
 		cfg := Default()
 		cfg.Network.Width, cfg.Data.Resample = 16, c.given
-		tr, err := assemble(t.Context(), cfg, Options{Dataset: newPhotos(8, 10, 64),
+		tr, err := newPlan(t.Context(), cfg, Options{Dataset: newPhotos(8, 10, 64),
 			Weights: func(ctx context.Context, name string) (Start, error) {
 				s, err := small(ctx, name)
 				s.Resample = c.start
@@ -64,12 +64,12 @@ func TestResamplingOfTheCache(t *testing.T) {
 		cfg := Default()
 		cfg.Data.Path, cfg.Data.Size, cfg.Data.Resample, cfg.Data.Cache = dir, 16, resample, cache
 		cfg.Data.Augment, cfg.Network.Pretrained = none, none
-		tr, err := assemble(t.Context(), cfg, Options{})
+		tr, err := newPlan(t.Context(), cfg, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer tr.close()
-		d := tr.sel.Train.Data
+		d := tr.split.Train.Data
 		how, err := cfg.Data.imagingConfig(false)
 		if err != nil {
 			t.Fatal(err)

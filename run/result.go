@@ -12,7 +12,6 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/nn"
-
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -64,17 +63,18 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 			return nil, t.completeError(t.newStoppedError(err))
 		}
 	}
-	res := &Result{Dir: t.opts.Dir, Config: t.cfg, History: trained.History, Duration: time.Since(t.startTime),
-		WaitShare: t.feed.stats().WaitShare(), Notes: t.notes, Epoch: trained.Epoch, Scores: trained.Metrics,
+	res := &Result{Dir: t.plan.opts.Dir, Config: t.plan.cfg, Notes: t.plan.notes,
+		WaitShare: t.plan.feeds.training.Stats().WaitShare(), Duration: time.Since(t.startTime),
+		History: trained.History, Epoch: trained.Epoch, Scores: trained.Metrics,
 		Untrained: trained.Untrained, InterpolationWeight: trained.Place, WCCNSamples: t.numWCCNSamples,
 		Verdict: t.verdict(trained)}
-	if len(res.Untrained) > 0 && t.sel.Train.Data.Features == nil {
-		res.UntrainedSize = t.cfg.Data.Size
-		if t.untrained != nil {
-			res.UntrainedSize = t.side
+	if len(res.Untrained) > 0 && t.plan.split.Train.Data.Features == nil {
+		res.UntrainedSize = t.plan.cfg.Data.Size
+		if t.plan.untrained != nil {
+			res.UntrainedSize = t.plan.start.side
 		}
 	}
-	for _, p := range t.net.Params() {
+	for _, p := range t.plan.network.net.Params() {
 		if p.Grad != nil {
 			res.Params += len(p.Value)
 		}
@@ -85,16 +85,16 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 		}
 	}
 	var err error
-	if res.Net, err = t.net.MergeLoRA(); err != nil {
+	if res.Net, err = t.plan.network.net.MergeLoRA(); err != nil {
 		return nil, err
 	}
-	by, err := (&Model{Config: t.cfg, Net: res.Net}).Identity(res.Net.Spec().Name)
+	by, err := (&Model{Config: t.plan.cfg, Net: res.Net}).Identity(res.Net.Spec().Name)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range t.scored {
+	for _, s := range t.plan.feeds.scored {
 		if s.q == nil { // resumed after the last epoch
-			if err := s.embedAll(ctx, t.trainedNet, t.cfg.Eval.Batch); err != nil {
+			if err := s.embedAll(ctx, t.plan.network.trained, t.plan.cfg.Eval.Batch); err != nil {
 				return nil, t.completeError(t.newStoppedError(err))
 			}
 		}
@@ -107,39 +107,41 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 		if t.record == nil {
 			continue
 		}
-		if err := t.record.writeEmbeddings(s.set.prefix(), s.q, by); err != nil {
+		if err := t.record.WriteEmbeddings(s.set.prefix(), s.q.recorded(), by); err != nil {
 			return nil, err
 		}
 		if s.g != nil && s.set == TestSet {
-			if err := t.record.writeEmbeddings(GallerySet.prefix(), s.g, by); err != nil {
+			if err := t.record.WriteEmbeddings(GallerySet.prefix(), s.g.recorded(), by); err != nil {
 				return nil, err
 			}
 		}
 	}
-	res.GalleryNote, res.LeftOut = describeGalleryGap(t.scored), t.leftOut()
+	res.GalleryNote, res.LeftOut = describeGalleryGap(t.plan.feeds.scored), t.leftOut()
 	return res, nil
 }
 
 // newStoppedError returns the error of a run that was interrupted after its last step.
 func (t *trainer) newStoppedError(err error) error {
+	p := t.plan
 	if t.record == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	n := t.cfg.Train.Epochs
-	return &StoppedError{t.opts.Dir, &train.StoppedError{Epoch: n + 1, Epochs: n, Steps: t.sampler.Batches(), Err: err}}
+	n := p.cfg.Train.Epochs
+	return &StoppedError{p.opts.Dir, &train.StoppedError{Epoch: n + 1, Epochs: n, Steps: p.schedule.steps, Err: err}}
 }
 
 // leftOut returns the files that are not samples, and the samples that neither training nor an
 // evaluation could read.
 func (t *trainer) leftOut() []data.LeftOut {
-	stats := []data.Stats{t.feed.stats()}
-	for _, s := range t.scored {
-		stats = append(stats, s.queryFeed.stats())
+	p := t.plan
+	stats := []data.Stats{p.feeds.training.Stats()}
+	for _, s := range p.feeds.scored {
+		stats = append(stats, s.queryFeed.Stats())
 		if s.galleryFeed != nil {
-			stats = append(stats, s.galleryFeed.stats())
+			stats = append(stats, s.galleryFeed.Stats())
 		}
 	}
-	return t.sel.Train.Data.AllLeftOut(stats...)
+	return p.split.Train.Data.AllLeftOut(stats...)
 }
 
 // Summary is the result of a run as one JSON document.
@@ -250,7 +252,7 @@ func (t *trainer) verdict(r *train.Result) string {
 	if early := t.describeEarlyEnd(r); early != "" {
 		says = strings.TrimSuffix(early+"; "+says, "; ")
 	}
-	if name := t.missingDefault; name != "" {
+	if name := t.plan.start.missingDefault; name != "" {
 		random := fmt.Sprintf("this run started from random weights, because no pretrained network could be "+
 			"fetched: on photographs a pretrained start helps more than any other setting. Get one with "+
 			"'kindred weights get %s' on a machine with internet access, or name a file with "+
@@ -262,7 +264,8 @@ func (t *trainer) verdict(r *train.Result) string {
 
 // compareWithUntrained compares the trained network with not training, in a sentence.
 func (t *trainer) compareWithUntrained(r *train.Result) string {
-	key := t.cfg.BestRule().Metric
+	p := t.plan
+	key := p.cfg.BestRule().Metric
 	before, err := train.FindMetric(r.Untrained, key)
 	if key == "" || err != nil {
 		return ""
@@ -272,16 +275,16 @@ func (t *trainer) compareWithUntrained(r *train.Result) string {
 		if t.numWCCNSamples > 0 {
 			with = fmt.Sprintf(", with a layer computed from %d of the training samples (wccn)", t.numWCCNSamples)
 		}
-		return fmt.Sprintf("the network before training is kept, at %d px%s: %s; %s", t.cfg.Data.Size, with,
+		return fmt.Sprintf("the network before training is kept, at %d px%s: %s; %s", p.cfg.Data.Size, with,
 			t.explainUntrained(r, key, before), t.suggestRemedies(r))
 	}
 	after, err := train.FindMetric(r.Metrics, key)
 	if err == nil && after < before {
 		return fmt.Sprintf("the trained network is worse than the features that it started from (%s %.4f, and %.4f "+
-			"at %d px): leave network.dim out, which keeps the features unchanged; %s", key, after, before, t.side,
-			t.suggestRemedies(r))
+			"at %d px): leave network.dim out, which keeps the features unchanged; %s", key, after, before,
+			p.start.side, t.suggestRemedies(r))
 	}
-	if n := len(r.History); r.Epoch == n && n == t.cfg.Train.Epochs && !t.hasDefaultLength() {
+	if n := len(r.History); r.Epoch == n && n == p.cfg.Train.Epochs && !p.schedule.endsAtZero(&p.cfg.Train) {
 		more := fmt.Sprintf("train.epochs=%d", 2*n)
 		if t.pace != nil {
 			more = fmt.Sprintf("train.minutes=%v", 2*t.pace.minutes)
@@ -289,13 +292,6 @@ func (t *trainer) compareWithUntrained(r *train.Result) string {
 		return "the last epoch was the best, so a longer run may be better: set " + more
 	}
 	return ""
-}
-
-// hasDefaultLength reports whether the rate of the run falls to 0 over as many samples as the default length
-// has. The last epoch is usually the best one then.
-func (t *trainer) hasDefaultLength() bool {
-	c := &t.cfg.Train
-	return c.Schedule == string(train.CosineRate) && c.Epochs >= t.defaultEpochs()
 }
 
 // highestValue returns the highest value of a metric over the epochs.
@@ -331,8 +327,9 @@ func (t *trainer) explainUntrained(r *train.Result, key string, before float64) 
 // suggestRemedies lists what to try if training did not make the network better. What the run is known
 // to lack comes first.
 func (t *trainer) suggestRemedies(r *train.Result) string {
+	p := t.plan
 	var ways []string
-	classes, samples := t.population.classes, t.sel.Train.Len()
+	classes, samples := p.batches.population.classes, p.split.Train.Len()
 	if c := r.Compared; c != nil && c.Gain > 0 && c.Samples > 0 {
 		ways = append(ways, "more validation samples, for a surer comparison (data.validation=as-test:0.4)")
 	}
@@ -345,16 +342,16 @@ func (t *trainer) suggestRemedies(r *train.Result) string {
 		ways = append(ways, fmt.Sprintf("more photographs of each class: there are %.1f on average for training",
 			float64(samples)/float64(max(classes, 1))))
 	}
-	if n := cmp.Or(t.trainedSize, t.cfg.Data.Size); t.untrained != nil && n < t.side {
-		ways = append(ways, fmt.Sprintf("data.size=%d: training used images of %d px", t.side, n))
+	if n := cmp.Or(t.trainedSize, p.cfg.Data.Size); p.untrained != nil && n < p.start.side {
+		ways = append(ways, fmt.Sprintf("data.size=%d: training used images of %d px", p.start.side, n))
 	}
-	if t.unclearGroups {
+	if p.loss.unclearGroups {
 		ways = append(ways, "mine.positives=easy, if labels are made of several unrelated sub-classes")
 	}
-	if t.sel.Train.HasTwoLevels() {
+	if p.split.Train.HasTwoLevels() {
 		ways = append(ways, "finer labels (data.label)")
 	}
-	if !t.cfg.Network.hasFrozenBody() {
+	if !p.cfg.Network.hasFrozenBody() {
 		ways = append(ways, "network.freeze=body, which trains only one layer")
 	}
 	return "what may help: " + strings.Join(append(ways, "a lower train.lr"), "; ")

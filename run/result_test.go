@@ -13,7 +13,7 @@ import (
 func TestVerdict(t *testing.T) {
 	cfg := Default()
 	cfg.Network.Width, cfg.Data.Size, cfg.Train.Epochs, cfg.Eval.Recall = 16, 64, 3, []int{1}
-	tr, err := assemble(t.Context(), cfg, Options{Dataset: newPhotos(6, 12, 64), Weights: smallStart(t, 128)})
+	tr, err := newPlan(t.Context(), cfg, Options{Dataset: newPhotos(6, 12, 64), Weights: smallStart(t, 128)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestVerdict(t *testing.T) {
 			says: []string{"no epoch had a higher validation_map@r than 0.3000 (0.3000 at most)"}},
 	} {
 		c.r.Untrained, tr.cfg.Train.Epochs = scores(0.3), len(c.r.History)
-		got := (&trainer{trainingStage: tr}).verdict(&c.r)
+		got := (&trainer{plan: tr}).verdict(&c.r)
 		if len(c.says) == 0 && got != "" {
 			t.Errorf("%s: %q", what, got)
 		}

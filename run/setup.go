@@ -53,24 +53,23 @@ type PartSize struct {
 }
 
 // newSetup describes what the run is about to do.
-func (t *trainingStage) newSetup() Setup {
-	s := Setup{Dir: t.opts.Dir, Config: t.cfg, Spec: t.net.Spec(), Imported: t.imported, Batch: t.sampler.BatchSize(),
-		Batches: t.sampler.Batches(), Memory: t.memory, Notes: t.notes, data: t.sel.Train.Data,
-		positivesReason: t.positivesReason,
-		usesProxies:     t.lossOptions.Traits().Proxies > 0}
-	for _, p := range []struct {
+func (p *plan) newSetup() Setup {
+	s := Setup{Dir: p.opts.Dir, Config: p.cfg, Spec: p.network.net.Spec(), Imported: p.network.imported,
+		Batch: p.schedule.batch, Batches: p.schedule.steps, Memory: p.memory, Notes: p.notes, data: p.split.Train.Data,
+		positivesReason: p.loss.positivesReason, usesProxies: p.loss.options.Traits().Proxies > 0}
+	for _, of := range []struct {
 		name string
 		part *data.Part
 	}{
-		{"training", t.sel.Train}, {ValidationSet.String(), t.sel.Validation}, {TestSet.String(), t.sel.Query},
-		{GallerySet.String(), t.sel.Gallery}, {SeenSet.String(), t.sel.Seen},
+		{"training", p.split.Train}, {ValidationSet.String(), p.split.Validation}, {TestSet.String(), p.split.Query},
+		{GallerySet.String(), p.split.Gallery}, {SeenSet.String(), p.split.Seen},
 	} {
-		if p.part != nil && (p.part != t.sel.Query || p.name == TestSet.String()) {
-			s.Parts = append(s.Parts, PartSize{p.name, p.part.Len(), countDistinct(p.part.Fine),
-				countDistinct(p.part.Label)})
+		if of.part != nil && (of.part != p.split.Query || of.name == TestSet.String()) {
+			s.Parts = append(s.Parts, PartSize{of.name, of.part.Len(), countDistinct(of.part.Fine),
+				countDistinct(of.part.Label)})
 		}
 	}
-	for _, why := range []string{t.sel.Why, t.sel.ValidationWhy} {
+	for _, why := range []string{p.split.Why, p.split.ValidationWhy} {
 		if why != "" {
 			s.Reasons = append(s.Reasons, why)
 		}
@@ -78,7 +77,7 @@ func (t *trainingStage) newSetup() Setup {
 	for _, l := range []struct {
 		key string
 		n   int
-	}{{"train_limit", t.cfg.Data.TrainLimit}, {"test_limit", t.cfg.Data.TestLimit}} {
+	}{{"train_limit", p.cfg.Data.TrainLimit}, {"test_limit", p.cfg.Data.TestLimit}} {
 		if l.n > 0 {
 			s.Reasons = append(s.Reasons, fmt.Sprintf("data.%s uses only the first %d of each class", l.key, l.n))
 		}

@@ -7,45 +7,38 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
+	"github.com/kindred-ml/kindred/objective"
 )
 
-// splitStage is the third stage of a run: the samples are divided into parts.
-type splitStage struct {
-	*startStage
-	sel        *data.Parts
-	population *population // the training samples, from which batches are drawn
+// splitDataset divides the samples into the parts for training and scoring. population are the samples for training.
+func splitDataset(ctx context.Context, c *Config, d *data.Dataset, rule objective.RelationRule, notes *notes) (
+	parts *split.Parts, p *population, err error) {
+	if parts, err = selectParts(ctx, c, d, notes); err != nil {
+		return nil, nil, err
+	}
+	if err := checkMetrics(parts, c); err != nil {
+		return nil, nil, err
+	}
+	if p, err = newPopulation(parts.Train, rule); err != nil {
+		return nil, nil, err
+	}
+	*notes = append(*notes, p.notes()...)
+	if p.classes < 2 {
+		return nil, nil, fmt.Errorf("the training samples have only one label (%s): training needs two or more%s",
+			className(parts.Train.LabelClasses, parts.Train.Label[0]), adviseSearch(d))
+	}
+	return parts, p, nil
 }
 
-// splitDataset divides the samples.
-func splitDataset(ctx context.Context, s *startStage) (*splitStage, error) {
-	d := &splitStage{startStage: s}
-	if err := d.selectSamples(ctx); err != nil {
-		return nil, s.withDataNotes(err)
-	}
-	return d, nil
-}
-
-// selectSamples selects the samples for training and scoring.
-func (d *splitStage) selectSamples(ctx context.Context) (err error) {
-	if d.sel, err = d.selectData(ctx); err != nil {
-		return err
-	}
-	if err := checkMetrics(d.sel, &d.cfg); err != nil {
-		return err
-	}
-	if d.population, err = newPopulation(d.sel.Train, d.lossOptions.Rule); err != nil {
-		return err
-	}
-	d.notes = append(d.notes, d.population.notes()...)
-	if d.population.classes < 2 {
-		return fmt.Errorf("the training samples have only one label (%s): training needs two or more%s",
-			className(d.sel.Train.LabelClasses, d.sel.Train.Label[0]), adviseSearch(d.data))
-	}
-	return nil
+// hasFewClasses reports whether few labels train and the test has no class of the training part. What is learned then
+// helps little with other classes.
+func hasFewClasses(parts *split.Parts) bool {
+	return countDistinct(parts.Train.Label) < fewClasses && hasOnlyUnseenClasses(parts)
 }
 
 // hasOnlyUnseenClasses reports whether the test has no class of the training part.
-func hasOnlyUnseenClasses(sel *data.Parts) bool {
+func hasOnlyUnseenClasses(sel *split.Parts) bool {
 	in := map[int64]bool{}
 	for _, y := range sel.Train.Fine {
 		in[y] = true
@@ -55,20 +48,20 @@ func hasOnlyUnseenClasses(sel *data.Parts) bool {
 
 // SplitDataset divides the samples of d into the parts of the run that trained the model: training,
 // validation and test. d must be the data set of that run, as Config.Data.Open opens it.
-func (m *Model) SplitDataset(ctx context.Context, d *data.Dataset) (*data.Parts, error) {
-	s := startStage{datasetStage: &datasetStage{cfg: m.Config.clone(), data: d}}
-	return s.selectData(ctx)
+func (m *Model) SplitDataset(ctx context.Context, d *data.Dataset) (*split.Parts, error) {
+	c := m.Config.clone()
+	return selectParts(ctx, &c, d, new(notes))
 }
 
-// selectData applies the label rule, the split and the limits of the configuration. It
+// selectParts applies the label rule, the split and the limits of the configuration. It
 // records the chosen split in the configuration.
-func (s *startStage) selectData(ctx context.Context) (*data.Parts, error) {
-	c := &s.cfg.Data
-	c.Label, c.Fine = c.LabelColumns(s.data)
-	sel, err := s.selectGroups(ctx, data.Selection{
+func selectParts(ctx context.Context, cfg *Config, d *data.Dataset, notes *notes) (*split.Parts, error) {
+	c := &cfg.Data
+	c.Label, c.Fine = c.LabelColumns(d)
+	sel, err := selectGroups(ctx, cfg, d, notes, split.Selection{
 		Label: c.Label, Fine: c.Fine, Split: c.Split,
 		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Validation: c.Validation, Fold: c.Fold,
-		Seed: s.cfg.Train.Seed,
+		Seed: cfg.Train.Seed,
 	})
 	if err != nil {
 		return nil, err
@@ -124,7 +117,7 @@ func limitPerClass(p *data.Part, n int) *data.Part {
 // groupColumn returns the column of a manifest that data.group names, or "" for a rule.
 func groupColumn(rule string) string {
 	switch rule {
-	case data.GroupNone, data.GroupFound, data.GroupFolder:
+	case split.GroupNone, split.GroupFound, split.GroupFolder:
 		return ""
 	}
 	return rule
@@ -133,26 +126,27 @@ func groupColumn(rule string) string {
 // selectGroups selects the samples. If data.group is unset and the network is pretrained,
 // photographs in separate files are searched for bursts, and the configuration records the
 // result.
-func (s *startStage) selectGroups(ctx context.Context, by data.Selection) (*data.Parts, error) {
-	rule := &s.cfg.Data.Group
+func selectGroups(ctx context.Context, c *Config, d *data.Dataset, notes *notes, by split.Selection) (
+	*split.Parts, error) {
+	rule := &c.Data.Group
 	by.Group = *rule
 	if *rule != "" {
-		return s.data.SelectContext(ctx, by)
+		return split.Select(ctx, d, by)
 	}
-	*rule = data.GroupNone
-	if !s.cfg.Network.isPretrained() || !s.data.HasLocalFiles() || !measureShape(ctx, s.data).arePhotographs() {
-		return s.data.SelectContext(ctx, by)
+	*rule = split.GroupNone
+	if !c.Network.isPretrained() || !d.HasLocalFiles() || !measureShape(ctx, d).arePhotographs() {
+		return split.Select(ctx, d, by)
 	}
-	by.Group = data.GroupFound
-	sel, err := s.data.SelectContext(ctx, by)
+	by.Group = split.GroupFound
+	sel, err := split.Select(ctx, d, by)
 	switch {
-	case errors.Is(err, data.ErrInseparable), err == nil && 2*sel.GroupCounts.Whole > sel.GroupCounts.Classes:
-		s.addNote("data.group is %s: bursts are divided, because most classes consist of one burst (data.group=%s "+
-			"keeps them together)", data.GroupNone, data.GroupFound)
-		by.Group = data.GroupNone
-		return s.data.SelectContext(ctx, by)
+	case errors.Is(err, split.ErrInseparable), err == nil && 2*sel.GroupCounts.Whole > sel.GroupCounts.Classes:
+		notes.add("data.group is %s: bursts are divided, because most classes consist of one burst (data.group=%s "+
+			"keeps them together)", split.GroupNone, split.GroupFound)
+		by.Group = split.GroupNone
+		return split.Select(ctx, d, by)
 	case err == nil && sel.GroupCounts.Groups > 0:
-		*rule = data.GroupFound
+		*rule = split.GroupFound
 	}
 	return sel, err
 }

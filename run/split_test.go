@@ -14,6 +14,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/split"
 )
 
 // writeBursts writes photographs in folders of classes: scenes of so many shots each, which
@@ -63,11 +64,11 @@ func TestGroupsOfARun(t *testing.T) {
 	weights := smallStart(t, 64)
 	cfg := Default()
 	cfg.Network.Width, cfg.Train.Epochs, cfg.Eval.Recall, cfg.Data.Path = 16, 2, []int{1}, writeBursts(t, 4, 8, 3)
-	plan := func(change func(*Config), o Options) *trainingStage {
+	newPlanOf := func(change func(*Config), o Options) *plan {
 		t.Helper()
 		c := cfg.clone()
 		change(&c)
-		tr, err := assemble(t.Context(), c, o)
+		tr, err := newPlan(t.Context(), c, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,27 +77,27 @@ func TestGroupsOfARun(t *testing.T) {
 	}
 	as := func(*Config) {}
 	none := func(c *Config) { c.Data.Group = "none" }
-	found := plan(as, Options{Weights: weights})
-	if got := found.cfg.Data.Group; got != "found" || found.sel.GroupCounts != (data.GroupCounts{Groups: 32,
+	found := newPlanOf(as, Options{Weights: weights})
+	if got := found.cfg.Data.Group; got != "found" || found.split.GroupCounts != (split.GroupCounts{Groups: 32,
 		Samples: 96, Largest: 3,
 		Classes: 4}) {
-		t.Fatalf("%q, %+v", got, found.sel.GroupCounts)
+		t.Fatalf("%q, %+v", got, found.split.GroupCounts)
 	}
 	s := found.newSetup()
 	if !strings.Contains(strings.Join(s.Reasons, " "), "; 96 images in 32 bursts or copies stay on one side") {
 		t.Errorf("%q", s.Reasons)
 	}
-	scene := func(tr *trainingStage, p *data.Part) map[string]bool {
+	scene := func(tr *plan, p *data.Part) map[string]bool {
 		out := map[string]bool{}
 		for _, i := range p.Index {
-			name, _, _ := strings.Cut(tr.sel.Train.Data.Names[i], "-")
+			name, _, _ := strings.Cut(tr.split.Train.Data.Names[i], "-")
 			out[name] = true
 		}
 		return out
 	}
-	shared := func(tr *trainingStage) (n int) {
-		trains := scene(tr, tr.sel.Train)
-		for _, p := range []*data.Part{tr.sel.Query, tr.sel.Validation} {
+	shared := func(tr *plan) (n int) {
+		trains := scene(tr, tr.split.Train)
+		for _, p := range []*data.Part{tr.split.Query, tr.split.Validation} {
 			if p == nil {
 				continue
 			}
@@ -108,14 +109,14 @@ func TestGroupsOfARun(t *testing.T) {
 		}
 		return n
 	}
-	apart := plan(none, Options{Weights: weights})
+	apart := newPlanOf(none, Options{Weights: weights})
 	if shared(found) != 0 || shared(apart) == 0 || apart.cfg.Data.Group != "none" {
 		t.Errorf("%d scenes on both sides, %d without groups", shared(found), shared(apart))
 	}
-	if scratch := plan(as, Options{}); scratch.cfg.Data.Group != "none" || shared(scratch) == 0 {
+	if scratch := newPlanOf(as, Options{}); scratch.cfg.Data.Group != "none" || shared(scratch) == 0 {
 		t.Errorf("from scratch: %q", scratch.cfg.Data.Group)
 	}
-	one := plan(func(c *Config) { c.Data.Path = writeBursts(t, 4, 1, 8) }, Options{Weights: weights})
+	one := newPlanOf(func(c *Config) { c.Data.Path = writeBursts(t, 4, 1, 8) }, Options{Weights: weights})
 	if got := strings.Join(one.notes, "\n"); one.cfg.Data.Group != "none" || !strings.Contains(got,
 		"data.group is none: bursts are divided, because most classes consist of one burst") {
 		t.Errorf("%q: %s", one.cfg.Data.Group, got)
@@ -167,8 +168,7 @@ func TestSeen(t *testing.T) {
 		cfg := Default()
 		cfg.Data.TrainClasses, cfg.Data.TestClasses, cfg.Data.Split = "0-1", "2-3", c.split
 		cfg.Data.TrainLimit, cfg.Data.TestLimit = 3, 2
-		s := &startStage{datasetStage: &datasetStage{cfg: cfg, data: newBlobs(4, 10, 8)}}
-		sel, err := s.selectData(t.Context())
+		sel, err := selectParts(t.Context(), &cfg, newBlobs(4, 10, 8), new(notes))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,9 +61,9 @@ func (c *Config) checkMinutes(opts *Options) error {
 // all draws stay as they are. The configuration then has the length in place of train.minutes, so that it repeats the
 // run.
 func (t *trainer) fitMinutes(ctx context.Context) error {
-	c := &t.cfg
+	c := &t.plan.cfg
 	whole := time.Duration((1 - pageShare) * c.Train.Minutes * float64(time.Minute))
-	if err := t.computeBodyFeatures(ctx); err != nil {
+	if err := t.plan.computeBodyFeatures(ctx); err != nil {
 		return err
 	}
 	probe, err := train.New(t.loopConfig(nil))
@@ -77,8 +77,8 @@ func (t *trainer) fitMinutes(ctx context.Context) error {
 	if err := t.timeEvaluations(ctx, p); err != nil {
 		return err
 	}
-	p.setupTime = time.Since(t.opts.StartTime)
-	if t.untrained != nil && !t.untrained.mayKeep(c) {
+	p.setupTime = time.Since(t.plan.opts.StartTime)
+	if t.plan.untrained != nil && !t.plan.untrained.mayKeep(c) {
 		p.setupTime += p.eval
 	}
 	save, err := t.timeSave()
@@ -87,32 +87,39 @@ func (t *trainer) fitMinutes(ctx context.Context) error {
 	}
 	after := t.timeAfterEpochs(p)
 	left := time.Duration((1 - spareShare) * float64(whole-p.setupTime-after))
-	p.deadline = t.opts.StartTime.Add(whole - after - p.eval)
-	epochs, steps, every := fitEpochs(left, p.step, p.eval, save, t.sampler.Batches(), c.Eval.Every, t.choosesSteps)
-	if steps != t.sampler.Batches() {
-		c.Sample.Batches = steps
-		if t.sampler, err = t.newSampler(); err != nil {
+	p.deadline = t.plan.opts.StartTime.Add(whole - after - p.eval)
+	epochs, steps, every := fitEpochs(left, p.step, p.eval, save, t.plan.schedule.steps, c.Eval.Every,
+		t.plan.batches.choosesSteps)
+	t.pace = p
+	return t.plan.setLength(epochs, steps, every)
+}
+
+// setLength gives the plan of a run of train.minutes its length.
+func (p *plan) setLength(epochs, steps, every int) (err error) {
+	c := &p.cfg
+	if steps != p.schedule.steps {
+		c.Sample.Batches, p.schedule.steps = steps, steps
+		if err := p.batches.makeSampler(c, &p.opts, &p.start, &p.loss.options); err != nil {
 			return err
 		}
 	}
-	if t.choosesWarmup {
-		c.Train.Warmup = t.defaultWarmup(epochs)
+	if p.schedule.choosesWarmup {
+		c.Train.Warmup = p.schedule.defaultWarmup(epochs)
 	}
 	// The cosine needs steps after the warm-up.
 	epochs = max(epochs, int(math.Round(c.Train.Warmup*float64(steps)))/steps+1)
 	c.Train.Minutes, c.Train.Epochs, c.Eval.Every = 0, epochs, every
-	if t.isFineTuning() {
+	if p.start.fineTunes {
 		c.Train.Patience = cmp.Or(c.Train.Patience, epochs) // 0 would be chosen anew when the run is repeated
 	}
-	t.optimizer, err = newOptimizer(&c.Train, t.sampler.Batches(), t.trainedNet, t.objective, t.device)
-	t.pace = p
+	p.optimizer, err = newOptimizer(&c.Train, p.schedule.steps, &p.network, p.objective)
 	return err
 }
 
 // timeEvaluations makes the evaluation before training, and finds the time of those after epochs.
 func (t *trainer) timeEvaluations(ctx context.Context, p *pace) (err error) {
-	sets, net, cfg := t.scored, t.trainedNet, &t.cfg
-	if u := t.untrained; u != nil {
+	sets, net, cfg := t.plan.feeds.scored, t.plan.network.trained, &t.plan.cfg
+	if u := t.plan.untrained; u != nil {
 		sets, net, cfg = u.scored, u.net, u.cfg
 	}
 	start := time.Now()
@@ -120,24 +127,25 @@ func (t *trainer) timeEvaluations(ctx context.Context, p *pace) (err error) {
 		return err
 	}
 	p.untrained = time.Since(start)
-	if p.eval = p.untrained; t.untrained == nil {
+	if p.eval = p.untrained; t.plan.untrained == nil {
 		return nil
 	}
-	f := t.scored[0].queryFeed
-	if t.features == nil {
-		if f, err = newFeed(sampleEvenly(f.part, timedImages), t.cfg.Data, t.cfg.Train.Seed, false, false); err != nil {
+	f := t.plan.feeds.scored[0].queryFeed
+	if t.plan.feeds.features == nil {
+		f, err = newFeed(sampleEvenly(f.Part, timedImages), t.plan.cfg.Data, t.plan.cfg.Train.Seed, false, false)
+		if err != nil {
 			return err
 		}
 	}
 	start = time.Now()
-	if _, err = embedFeed(ctx, t.trainedNet, f, t.cfg.Eval.Batch); err != nil {
+	if _, err = embedFeed(ctx, t.plan.network.trained, f, t.plan.cfg.Eval.Batch); err != nil {
 		return err
 	}
 	all := 0
-	for _, s := range t.scored {
+	for _, s := range t.plan.feeds.scored {
 		all += s.numImages()
 	}
-	p.eval = time.Since(start) * time.Duration(all) / time.Duration(f.part.Len())
+	p.eval = time.Since(start) * time.Duration(all) / time.Duration(f.Part.Len())
 	return nil
 }
 
@@ -147,18 +155,16 @@ func (t *trainer) timeSave() (time.Duration, error) {
 		return 0, nil
 	}
 	start := time.Now()
-	if err := t.record.write(nn.WeightsFile, t.net.State().Write); err != nil {
+	if err := t.record.Write(nn.WeightsFile, t.plan.network.net.State().Write); err != nil {
 		return 0, err
 	}
-	return savesPerEpoch * time.Since(start), t.record.files.Remove(t.record.path(nn.WeightsFile))
+	return savesPerEpoch * time.Since(start), t.record.Files.Remove(t.record.Join(nn.WeightsFile))
 }
 
 // numImages returns the number of samples that a score of the set embeds.
 func (s *scoredSet) numImages() (n int) {
-	for _, f := range []*feed{s.queryFeed, s.galleryFeed, s.distractorFeed} {
-		if f != nil {
-			n += f.part.Len()
-		}
+	for _, f := range s.feeds() {
+		n += f.Part.Len()
 	}
 	return n
 }
@@ -171,7 +177,7 @@ func (t *trainer) timeAfterEpochs(p *pace) time.Duration {
 		return 0
 	}
 	all, validation := 0, 0
-	for _, s := range t.scored {
+	for _, s := range t.plan.feeds.scored {
 		if all += s.numImages(); s.set == ValidationSet {
 			validation = s.numImages()
 		}
@@ -222,14 +228,15 @@ func (p *pace) row(s *Setup) string {
 // describeEarlyEnd says that the machine became slower than measured, so that the run ended before its last
 // epoch; "" if it did not.
 func (t *trainer) describeEarlyEnd(r *train.Result) string {
+	p := t.plan
 	if !r.Late {
 		return ""
 	}
-	n, all := len(r.History), t.cfg.Train.Epochs
+	n, all := len(r.History), p.cfg.Train.Epochs
 	text := fmt.Sprintf("the run ended early, in epoch %d of %d, because the machine was slower than the %.2g s a "+
 		"step that were measured at the start", n, all, t.pace.step.Seconds())
-	if t.opts.Dir == "" || n == all {
+	if p.opts.Dir == "" || n == all {
 		return text
 	}
-	return fmt.Sprintf("%s: 'kindred train --resume %s' trains the other epochs", text, t.opts.Dir)
+	return fmt.Sprintf("%s: 'kindred train --resume %s' trains the other epochs", text, p.opts.Dir)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
@@ -15,9 +16,10 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/run/internal/ranks"
+	"github.com/kindred-ml/kindred/run/internal/record"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -98,17 +100,14 @@ type Options struct {
 	files atomic.Files // tests put faults into it
 }
 
-// usesConfiguredObjective reports whether the objective is the configuration's and not the program's.
-func (s *datasetStage) usesConfiguredObjective() bool {
-	o := &s.opts
-	return o.Loss == nil && o.Miner == nil && o.Positives == nil && o.Negatives == nil
+// claim says how the run wants to use its folder.
+func (o *Options) claim() *record.Claim {
+	return &record.Claim{Dir: record.Dir{Path: o.Dir, Files: o.files}, Unique: o.UniqueDir, Resume: o.Resume,
+		Force: o.Force, CallerFiles: o.CallerFiles}
 }
 
 // Options that errors name, besides keys of the configuration.
 const (
-	optDir      option.Option = "run.Options.Dir"
-	optForce    option.Option = "run.Options.Force"
-	optResume   option.Option = "run.Options.Resume"
 	optEncoders option.Option = "run.Options.Encoders"
 	// trainResume and trainFinish are the calls of Train with the option.
 	trainResume option.Option = "run.Train with Options.Resume"
@@ -128,25 +127,25 @@ type StoppedError struct {
 }
 
 func (s *StoppedError) Error() string {
-	return fmt.Sprintf("%v: %s; continue with %s", s.Err, s.Location(), optResume)
+	return fmt.Sprintf("%v: %s; continue with %s", s.Err, s.Location(), record.OptResume)
 }
 
 // Location returns the folder, and the epoch and step at which the run stopped.
 func (s *StoppedError) Location() string { return s.Dir + " " + s.StoppedError.Where() }
 
 // Train trains by the configuration cfg. If ctx ends, the run stops after the current step,
-// writes its checkpoint and returns a *Stopped, so that it can be resumed. On any other error
+// writes its checkpoint and returns a *StoppedError, so that it can be resumed. On any other error
 // the last good checkpoint is kept.
 func Train(ctx context.Context, cfg Config, opts Options) (res *Result, err error) {
 	defer func() { err = adviseSkipping(err) }()
 	if opts.StartTime.IsZero() {
 		opts.StartTime = time.Now()
 	}
-	parts, err := assemble(ctx, cfg, opts)
+	p, err := newPlan(ctx, cfg, opts)
 	if err != nil {
 		return nil, err
 	}
-	t := &trainer{trainingStage: parts}
+	t := &trainer{plan: p}
 	defer t.close()
 	loop, err := t.start(ctx)
 	if err != nil {
@@ -159,51 +158,6 @@ func Train(ctx context.Context, cfg Config, opts Options) (res *Result, err erro
 	return t.finish(ctx, trained)
 }
 
-// Plan returns what Train would do with the same configuration and options. It opens the data
-// set, divides it, resolves the configuration and makes the network, and so finds all mistakes.
-// It does not train, and writes nothing.
-func Plan(ctx context.Context, cfg Config, opts Options) (*Setup, error) {
-	t, err := assemble(ctx, cfg, opts)
-	if err != nil {
-		return nil, adviseSkipping(err)
-	}
-	defer t.close()
-	s := t.newSetup()
-	if s.Config.Train.Minutes > 0 {
-		s.Config.Train.Epochs = 0 // Train measures it
-	}
-	return &s, nil
-}
-
-// assemble goes through all stages. On an error it leaves nothing open.
-func assemble(ctx context.Context, cfg Config, opts Options) (b *trainingStage, err error) {
-	o, err := openDataset(ctx, cfg, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			o.close()
-		}
-	}()
-	if err := o.chooseEncoder(ctx); err != nil {
-		return nil, err
-	}
-	s, err := newStartStage(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	d, err := splitDataset(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	r, err := newRecipe(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	return newTrainingStage(ctx, r)
-}
-
 // adviseSkipping adds advice to the error of an unreadable sample.
 func adviseSkipping(err error) error {
 	if u := (*data.UnreadableError)(nil); errors.As(err, &u) {
@@ -214,11 +168,11 @@ func adviseSkipping(err error) error {
 	return err
 }
 
-// trainer is a run that is under way: the built stage and its record. It stores the loop's
+// trainer is a run that is under way: its plan and its record. It stores the loop's
 // checkpoints.
 type trainer struct {
-	*trainingStage
-	record        *recorder // nil if nothing is written
+	plan          *plan
+	record        *record.Recorder // nil if nothing is written
 	held          *lock.Held
 	startTime     time.Time
 	keptUntrained bool // the run ends with the untrained network
@@ -239,30 +193,31 @@ func (t *trainer) close() {
 	if t.held != nil {
 		_ = t.held.Release()
 	}
-	t.trainingStage.close()
+	t.plan.close()
 }
 
 // start locks the run folder and restores the state from which the run continues.
 func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
-	if err := t.checkRanksAgree(); err != nil {
+	p := t.plan
+	if err := ranks.Check(p.opts.Ranks, fingerprint(p.split.Train), string(p.cfg.YAML())); err != nil {
 		return nil, err
 	}
 	var from *train.Checkpoint
-	if t.opts.Dir != "" {
+	if p.opts.Dir != "" {
 		if err := t.lockFolder(); err != nil {
 			return nil, err
 		}
-		if t.opts.Resume {
+		if p.opts.Resume {
 			var err error
 			if from, err = t.resume(); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if err := t.checkSameCheckpoint(from); err != nil {
+	if err := ranks.CheckCheckpoint(p.opts.Ranks, from); err != nil {
 		return nil, err
 	}
-	if t.cfg.Train.Minutes > 0 {
+	if p.cfg.Train.Minutes > 0 {
 		if err := t.fitMinutes(ctx); err != nil {
 			return nil, t.completeError(err)
 		}
@@ -272,33 +227,34 @@ func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 		return nil, err
 	}
 	if t.record != nil {
-		if err := t.record.writeStart(&t.cfg, from); err != nil {
+		if err := t.record.WriteStart(string(p.cfg.YAML()), p.cfg.withDataPath(), from); err != nil {
 			return nil, err
 		}
 	}
 	if t.pace == nil {
-		if err := t.computeBodyFeatures(ctx); err != nil {
+		if err := p.computeBodyFeatures(ctx); err != nil {
 			return nil, err
 		}
 	}
 	t.startTime = time.Now()
-	if t.opts.OnSetup != nil {
-		s := t.newSetup()
+	if p.opts.OnSetup != nil {
+		s := p.newSetup()
 		s.pace = t.pace
-		t.opts.OnSetup(s)
+		p.opts.OnSetup(s)
 	}
 	return loop, nil
 }
 
 // lockFolder locks the run folder for this process.
 func (t *trainer) lockFolder() error {
-	f, held, err := lockFolder(&t.opts)
+	p := t.plan
+	d, held, err := p.opts.claim().Lock()
 	if t.held = held; err != nil {
-		return f.explainDiskFull(err)
+		return d.ExplainDiskFull(err)
 	}
-	t.opts.Dir, t.record = f.dir, &recorder{Folder: f, tensorBoard: t.cfg.Train.TensorBoard}
-	if _, err := os.Stat(f.CheckpointPath()); t.opts.Resume && errors.Is(err, fs.ErrNotExist) {
-		t.addNote("%s was stopped before its first checkpoint, so it begins again", f.dir)
+	p.opts.Dir, t.record = d.Path, &record.Recorder{Dir: d, TensorBoard: p.cfg.Train.TensorBoard}
+	if _, err := os.Stat(d.CheckpointPath()); p.opts.Resume && errors.Is(err, fs.ErrNotExist) {
+		p.notes.add("%s was stopped before its first checkpoint, so it begins again", d.Path)
 	}
 	return nil
 }
@@ -306,46 +262,49 @@ func (t *trainer) lockFolder() error {
 // loopConfig returns the configuration of package train for the run. If from is not nil, the run goes
 // on from that checkpoint.
 func (t *trainer) loopConfig(from *train.Checkpoint) train.Config {
+	p := t.plan
 	c := train.Config{
-		Network: t.trainedNet, Data: t.feed.data, Sampler: t.sampler, Objective: t.objective, Optimizer: t.optimizer,
-		Labels: t.population.lossLabels, IDs: t.population.ids, Epochs: t.cfg.Train.Epochs,
-		MicroBatch: t.cfg.Train.Chunk, Ranks: t.opts.Ranks,
-		Eval: t.evaluate, EvalEvery: t.cfg.Eval.Every, EarlyStopping: t.cfg.BestRule(),
-		Untrained: t.scoresUntrained(), CheckpointInterval: t.cfg.Train.Checkpoint,
-		Origin:  train.Origin{Data: t.fingerprint(), Settings: string(t.cfg.YAML())},
-		Warn:    t.epochWarning,
-		Observe: t.opts.Observe,
+		Network: p.network.trained, Data: p.feeds.training.Data, Sampler: p.batches.sampler,
+		Objective: p.objective, Optimizer: p.optimizer,
+		Labels: p.batches.population.lossLabels, IDs: p.batches.population.ids, Epochs: p.cfg.Train.Epochs,
+		MicroBatch: p.cfg.Train.Chunk, Ranks: p.opts.Ranks,
+		Eval: t.evaluate, EvalEvery: p.cfg.Eval.Every, EarlyStopping: p.cfg.BestRule(),
+		Untrained: p.scoresUntrained(), CheckpointInterval: p.cfg.Train.Checkpoint,
+		Origin:  train.Origin{Data: p.fingerprint(), Settings: string(p.cfg.YAML())},
+		Warn:    p.epochWarning,
+		Observe: p.opts.Observe,
 		Resume:  from,
-		Finish:  from != nil && t.opts.Finish,
+		Finish:  from != nil && p.opts.Finish,
 	}
 	if t.record != nil {
 		c.Store = t
 	}
 	// The check of the configuration has refused unreadable values.
-	c.Average, _ = parseAverage(t.cfg.Train.Average, t.sampler.Batches())
-	c.Budget, _ = parseBudget(t.cfg.Train.Budget)
+	c.Average, _ = parseAverage(p.cfg.Train.Average, p.batches.sampler.Batches())
+	c.Budget, _ = parseBudget(p.cfg.Train.Budget)
 	if t.pace != nil {
 		c.Deadline = t.pace.deadline
 	}
-	if t.cfg.choosesByValidation() {
+	if p.cfg.choosesByValidation() {
 		c.EarlyStopping.Paired = t.pairedMargins
 	}
 	if c.EarlyStopping.Metric != "" {
-		c.Interpolation = train.Interpolation{Parts: t.cfg.Train.Line, Eval: t.evaluateValidation}
+		c.Interpolation = train.Interpolation{Parts: p.cfg.Train.Line, Eval: t.evaluateValidation}
 	}
-	if t.untrained != nil {
-		c.EvalUntrained, c.UntrainedCompetes = t.scoreUntrained, t.untrained.mayKeep(&t.cfg)
+	if p.untrained != nil {
+		c.EvalUntrained, c.UntrainedCompetes = t.scoreUntrained, p.untrained.mayKeep(&p.cfg)
 	}
 	return c
 }
 
 // scoresUntrained reports whether the network before training is scored.
-func (t *trainingStage) scoresUntrained() bool {
-	return t.cfg.Eval.Keep || t.cfg.Network.isPretrained() && !(t.opts.SkipUntrainedScores && t.cfg.Train.Best == none)
+func (p *plan) scoresUntrained() bool {
+	return p.cfg.Eval.Keep || p.cfg.Network.isPretrained() && !(p.opts.SkipUntrainedScores && p.cfg.Train.Best == none)
 }
 
 // completeError completes an error that ended the loop.
 func (t *trainer) completeError(err error) error {
+	p := t.plan
 	if errors.Is(err, train.ErrNoSamples) {
 		for _, l := range t.leftOut() {
 			err = fmt.Errorf("%w\n%v", err, l)
@@ -357,21 +316,78 @@ func (t *trainer) completeError(err error) error {
 	}
 	var stopped *train.StoppedError
 	if errors.As(err, &stopped) {
-		return &StoppedError{t.opts.Dir, stopped}
+		return &StoppedError{p.opts.Dir, stopped}
 	}
 	_, e := os.Stat(t.record.CheckpointPath())
 	kept := e == nil
 	if device := (*train.DeviceError)(nil); errors.As(err, &device) {
+		again := record.OptResume.WithValue(p.opts.Dir)
 		if !kept {
-			return option.Errorf("%w; no checkpoint was written: start again with %s", err,
-				optResume.WithValue(t.opts.Dir))
+			return option.Errorf("%w; no checkpoint was written: start again with %s", err, again)
 		}
-		return option.Errorf("%w; continue from the last checkpoint with %s", err, optResume.WithValue(t.opts.Dir))
+		return option.Errorf("%w; continue from the last checkpoint with %s", err, again)
 	}
 	var step *train.StepError
 	if !errors.As(err, &step) || !kept {
 		return err
 	}
 	return fmt.Errorf("%w\nthe last good checkpoint is kept in %s; a lower train.lr or a limit by train.clip often "+
-		"helps", err, t.record.path(checkpointDir))
+		"helps", err, t.record.Join(record.CheckpointDir))
+}
+
+// Save writes a checkpoint, and the network if the checkpoint ends the run.
+func (t *trainer) Save(c *train.Checkpoint) error {
+	if c.Trained && c.Returned {
+		// The embeddings were computed for the comparison, so this takes a moment.
+		if err := t.returnUntrained(context.Background()); err != nil {
+			return err
+		}
+	}
+	if t.keptUntrained {
+		changed := *c
+		changed.Settings, changed.Earlier = string(t.plan.cfg.YAML()), c.Settings
+		c = &changed
+	}
+	return t.record.WriteEpoch(c, func() error {
+		if !c.Trained {
+			return nil
+		}
+		if err := t.saveModel(); err != nil || !t.keptUntrained {
+			return err
+		}
+		return t.record.WriteText(record.ConfigFile, t.plan.cfg.withDataPath())
+	})
+}
+
+// saveModel writes the network.
+func (t *trainer) saveModel() error {
+	p := t.plan
+	t.modelSaved = true
+	describePreparation(p.network.net, &p.cfg)
+	if t.record == nil {
+		return nil
+	}
+	merged, err := p.network.net.MergeLoRA()
+	if err != nil {
+		return err
+	}
+	return merged.SaveWith(t.record.Write)
+}
+
+// describePreparation adds the preparation of the input to the meta data of a network's description.
+func describePreparation(net *nn.Net, cfg *Config) {
+	net.Spec().Meta = map[string]string{
+		"pixels": cfg.Data.Pixels, "channels": strconv.Itoa(cfg.Data.Channels),
+		"loss": fmt.Sprint(cfg.Loss["name"]), "distance": cfg.Eval.Distance,
+		"fit": cfg.Data.Fit, "chroma": cfg.Data.Chroma,
+	}
+	if name := cfg.Data.resampleFilter(); name != "" {
+		net.Spec().Meta["resample"] = name
+	}
+	if cfg.Data.Colours == rawColours {
+		net.Spec().Meta["colours"] = rawColours
+	}
+	if cfg.Data.Shorter > 0 {
+		net.Spec().Meta["shorter"] = strconv.Itoa(cfg.Data.Shorter)
+	}
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/sample"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/critical"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
@@ -51,10 +51,10 @@ type Checkpoint struct {
 	Totals  Totals  `json:"sums"`    // sums over the epoch under way
 	History []Epoch `json:"history"` // rows of the completed epochs
 
-	Rate      float64           `json:"rate"`    // learning rate of the last step
-	Sampler   data.SamplerState `json:"sampler"` // state at the start of the epoch under way
-	Objective objective.State   `json:"objective"`
-	Network   uint64            `json:"network"` // number of training passes so far
+	Rate      float64         `json:"rate"`    // learning rate of the last step
+	Sampler   sample.State    `json:"sampler"` // state at the start of the epoch under way
+	Objective objective.State `json:"objective"`
+	Network   uint64          `json:"network"` // number of training passes so far
 
 	// Untrained are the scores before the first step, with Config.Untrained.
 	Untrained []Metric `json:"untrained,omitempty"`

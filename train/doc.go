@@ -8,11 +8,11 @@
 //
 // Network, Data, Sampler and Objective are small interfaces, so you can use your own network,
 // data set, sampler or loss. This module implements them by *nn.Net, *data.Loader (through
-// Images), data.Balanced and *objective.Objective. docs/extending.md shows how.
+// Images), sample.Balanced and *objective.Objective. docs/extending.md shows how.
 //
 //	net, err := nn.New(spec, nn.Options{Seed: 1})
 //	obj, err := objective.New(objective.Options{Loss: loss.Triplet{}})
-//	draw, err := data.NewBalanced(labels, data.BalancedConfig{Seed: 1})
+//	draw, err := sample.NewBalanced(labels, sample.BalancedConfig{Seed: 1})
 //	opt, err := train.NewOptimizer(train.OptimizerConfig{}, train.Params(net, obj))
 //	res, err := train.Loop(ctx, train.Config{
 //		Network: net, Data: train.Rows{X: x}, Labels: labels,

@@ -8,9 +8,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/sample"
 	"github.com/kindred-ml/kindred/nn"
-
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
@@ -58,7 +57,7 @@ func ExampleData() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	draw, err := data.NewBalanced(labels, data.BalancedConfig{Classes: 3, PerClass: 10, Seed: 1})
+	draw, err := sample.NewBalanced(labels, sample.BalancedConfig{Classes: 3, PerClass: 10, Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -6,13 +6,11 @@ import (
 	"log"
 	"math/rand/v2"
 
-	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/sample"
 	"github.com/kindred-ml/kindred/eval"
-
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
@@ -67,7 +65,7 @@ func ExampleLoop() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	draw, err := data.NewBalanced(labels, data.BalancedConfig{Classes: 4, PerClass: 8, Seed: 1})
+	draw, err := sample.NewBalanced(labels, sample.BalancedConfig{Classes: 4, PerClass: 8, Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

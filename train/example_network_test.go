@@ -6,11 +6,9 @@ import (
 	"log"
 	"math/rand/v2"
 
-	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/sample"
 	"github.com/kindred-ml/kindred/matrix"
-
 	"github.com/kindred-ml/kindred/nn"
-
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -68,7 +66,7 @@ func ExampleNetwork() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	draw, err := data.NewBalanced(labels, data.BalancedConfig{Classes: 2, PerClass: 16, Seed: 1})
+	draw, err := sample.NewBalanced(labels, sample.BalancedConfig{Classes: 2, PerClass: 16, Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,11 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/sample"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -43,7 +42,7 @@ func small(t testing.TB, epochs int) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	draw, err := data.NewBalanced(labels, data.BalancedConfig{Classes: 2, PerClass: 3, Batches: 3, Seed: 4})
+	draw, err := sample.NewBalanced(labels, sample.BalancedConfig{Classes: 2, PerClass: 3, Batches: 3, Seed: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/sample"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -47,7 +46,7 @@ func pictureConfig(t *testing.T, n int, frozenNorm bool) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	draw, err := data.NewBalanced(labels, data.BalancedConfig{Classes: 5, PerClass: n / 5, Batches: 1, Seed: 4})
+	draw, err := sample.NewBalanced(labels, sample.BalancedConfig{Classes: 5, PerClass: n / 5, Batches: 1, Seed: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

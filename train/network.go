@@ -3,7 +3,7 @@ package train
 import (
 	"context"
 
-	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/sample"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
@@ -57,15 +57,15 @@ type Objective interface {
 	Restore(objective.State) error
 }
 
-// Sampler draws batches; data.Balanced and data.Hierarchical are implementations.
+// Sampler draws batches; sample.Balanced and sample.Hierarchical are implementations.
 type Sampler interface {
 	// Batches returns the number of batches in an epoch.
 	Batches() int
 	// Epoch draws the batches of the next epoch, as lists of positions.
 	Epoch() [][]int
 	// State identifies the next epoch. Restore returns to that state.
-	State() data.SamplerState
-	Restore(data.SamplerState) error
+	State() sample.State
+	Restore(sample.State) error
 }
 
 // lossPrefix starts the names of the loss's own parameters.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/sample"
 	"github.com/kindred-ml/kindred/internal/test/netcases"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
@@ -59,7 +59,7 @@ func (p *problem) run(t *testing.T, net train.Network, on train.OptimizerDevice,
 	if err != nil {
 		t.Fatal(err)
 	}
-	draw, err := data.NewBalanced(p.labels, data.BalancedConfig{Seed: 1})
+	draw, err := sample.NewBalanced(p.labels, sample.BalancedConfig{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

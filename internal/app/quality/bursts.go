@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 )
 
 // Bursts holds the groups of photos that were taken together.
@@ -19,10 +20,10 @@ type Bursts struct {
 	size map[int]int // sizes of the groups, by their first photos
 }
 
-// FindBursts groups the photos of a part as data.Part.FindGroups does. side returns the side of the split that a
+// FindBursts groups the photos of a part as split.FindGroups does. side returns the side of the split that a
 // photo is on, or "".
 func FindBursts(ctx context.Context, p *data.Part, side func(i int) string) (*Bursts, error) {
-	of, why, err := p.FindGroups(ctx)
+	of, why, err := split.FindGroups(ctx, p)
 	if err != nil {
 		return nil, err
 	}

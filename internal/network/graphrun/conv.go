@@ -1,12 +1,10 @@
 package graphrun
 
 import (
-	"errors"
-	"fmt"
-
-	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/internal/network/conv"
-	"github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/spatial"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // filters are those of a convolution of images, channels last, which its kernel keeps packed.
@@ -16,67 +14,39 @@ type filters struct {
 }
 
 // convolution computes images without gaps by the engine, all else by products.
-func convolution(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(2); err != nil {
-		return nil, err
+func convolution(c *call) []*tensor.Tensor {
+	c.RequireInputs(2)
+	x, ws := c.In[0], c.In[1].Shape
+	if len(x.Shape) < 3 || len(ws) != len(x.Shape) || !x.IsFloat() || !c.In[1].IsFloat() {
+		operator.Fail("its filters of shape %d do not fit an input of shape %d", ws, x.Shape)
 	}
-	x, ws := c.in[0], c.in[1].Shape
-	if len(x.Shape) < 3 || len(ws) != len(x.Shape) || !x.isFloat() || !c.in[1].isFloat() {
-		return nil, fmt.Errorf("its filters of shape %d do not fit an input of shape %d", ws, x.Shape)
-	}
-	groups := c.int("group", 1)
-	if groups < 1 || groups > maxSide || ws[1]*int(groups) != x.Shape[1] || ws[0]%int(groups) != 0 || ws[0] < 1 ||
-		size(ws) == 0 {
-		return nil, fmt.Errorf("its filters of shape %d in %d groups do not fit an input of shape %d", ws, groups,
+	groups := c.Int("group", 1)
+	if groups < 1 || groups > operator.MaxSide || ws[1]*int(groups) != x.Shape[1] || ws[0]%int(groups) != 0 ||
+		ws[0] < 1 || tensor.Size(ws) == 0 {
+		operator.Fail("its filters of shape %d in %d groups do not fit an input of shape %d", ws, groups,
 			x.Shape)
 	}
-	w, err := c.window(x.Shape[2:], ws[2:])
-	if err != nil {
-		return nil, err
-	}
-	var y *Tensor
-	if len(ws) == 4 && w.isDense() && x.len() > 0 {
-		y, err = c.convImage(w, int(groups))
+	w := spatial.NewWindow(&c.Call, x.Shape[2:], ws[2:])
+	var y *tensor.Tensor
+	if len(ws) == 4 && w.IsDense() && x.Len() > 0 {
+		y = c.convImage(w, int(groups))
 	} else {
-		y, err = c.convAny(w, int(groups))
+		y = spatial.Convolve(&c.Call, c.weight(1), w, int(groups))
 	}
-	if err != nil {
-		return nil, err
+	if c.HasInput(3) { // of FusedConv
+		y = c.Pair("Add", y, c.In[3])
 	}
-	if c.hasInput(3) { // of FusedConv
-		if y, err = c.pair("Add", y, c.in[3]); err != nil {
-			return nil, err
-		}
-	}
-	return c.activate(single(y, nil))
+	return c.Activate(y)
 }
 
-// bias is an input of one value for each of n channels, nil if it is left out.
-func (c *call) bias(i, n int) ([]float32, error) {
-	if !c.hasInput(i) {
-		return nil, nil
-	}
-	b, err := c.floats(i)
-	if err != nil {
-		return nil, err
-	}
-	if b.len() != n {
-		return nil, fmt.Errorf("it has %d biases for %d channels: the numbers must be equal", b.len(), n)
-	}
-	return b.Floats, nil
-}
-
-func (c *call) convImage(w *window, groups int) (*Tensor, error) {
-	x, ws := c.in[0], c.in[1].Shape
+func (c *call) convImage(w *spatial.Window, groups int) *tensor.Tensor {
+	x, ws := c.In[0], c.In[1].Shape
 	out := ws[0]
-	bias, err := c.bias(2, out)
-	if err != nil {
-		return nil, err
-	}
+	bias := c.Bias(2, out)
 	f, kept := c.n.state.(*filters)
 	if !kept {
-		v := &c.values[c.n.in[1]]
-		t := c.in[1]
+		v := &c.p.values[c.n.in[1]]
+		t := c.In[1]
 		f = &filters{packed: conv.Filters{Precise: true}}
 		switch {
 		case v.constant != nil && v.layout == ChannelsLast:
@@ -84,310 +54,38 @@ func (c *call) convImage(w *window, groups int) (*Tensor, error) {
 		default:
 			if v.constant != nil {
 				t = v.inOrder()
-			} else if t, err = c.contiguous(t); err != nil {
-				return nil, err
+			} else {
+				t = c.Contiguous(t)
 			}
 			f.w = make([]float32, len(t.Floats))
-			c.turn(f.w, t.Floats, out, ws[1], ws[2]*ws[3])
+			c.Turn(f.w, t.Floats, out, ws[1], ws[2]*ws[3])
 		}
 		if v.constant != nil {
 			f.packed.Constant = true
 			c.n.state = f
 		}
 	}
-	before, after := [2]int{w.before[0], w.before[1]}, [2]int{w.after[0], w.after[1]}
+	before, after := [2]int{w.Before[0], w.Before[1]}, [2]int{w.After[0], w.After[1]}
 	if before[0] < 0 || before[1] < 0 || after[0] < before[0] || after[1] < before[1] {
-		if x, err = c.contiguous(x); err != nil {
-			return nil, err
-		}
-		zero := floatsOf([]int{1}, []float32{0})
-		if x, err = c.pad(x, []int{0, 0, before[0], before[1]}, []int{0, 0, after[0], after[1]}, "constant",
-			zero); err != nil {
-			return nil, err
-		}
+		x = c.Contiguous(x)
+		zero := tensor.Floats([]int{1}, []float32{0})
+		x = c.Pad(x, []int{0, 0, before[0], before[1]}, []int{0, 0, after[0], after[1]}, "constant", zero)
 		before, after = [2]int{}, [2]int{}
 	}
-	if x, err = c.channelsLast(x); err != nil {
-		return nil, err
-	}
+	x = c.ChannelsLast(x)
 	s := conv.Shape{N: x.Shape[0], H: x.Shape[2], W: x.Shape[3], C: x.Shape[1], K: out, R: ws[2], S: ws[3],
-		StrideH: w.stride[0], StrideW: w.stride[1], PadH: before[0], PadW: before[1], EndH: after[0] - before[0],
+		StrideH: w.Stride[0], StrideW: w.Stride[1], PadH: before[0], PadW: before[1], EndH: after[0] - before[0],
 		EndW: after[1] - before[1], Groups: groups}
-	if err := s.Check(); err != nil {
-		return nil, err
-	}
+	operator.Check(s.Check())
 	shape := []int{s.N, out, s.OutH(), s.OutW()}
-	y, err := c.newFloats(shape)
-	if err != nil {
-		return nil, err
-	}
-	y.last = true
-	e, err := c.epilogue(shape, true)
-	if err != nil {
-		return nil, err
-	}
+	y := c.NewFloats(shape)
+	y.Last = true
+	e := c.epilogue(shape, true)
 	if e.Shift == nil {
 		e.Shift = bias
 	}
-	if e.Filters = &f.packed; !c.spend(y.len(), len(f.w)/max(out, 1)) {
-		return nil, c.err
-	}
-	conv.Forward(&c.ws, &s, x.Floats, f.w, y.Floats, e)
-	return y, nil
-}
-
-// band is how many positions are laid out side by side for a product.
-const band = 1024
-
-// columns lays the values under windows from to to-1 out, a window a row, for channels from on.
-func (w *window) columns(dst, x []float32, from, to, channels int, taps [][]int) {
-	area := size(w.in)
-	place := make([]int, len(w.out))
-	width := channels * len(taps)
-	for p := from; p < to; p++ {
-		w.place(p, place)
-		row := dst[(p-from)*width : (p-from+1)*width]
-		for t, tap := range taps {
-			off := w.inside(place, tap)
-			for ch := range channels {
-				if off < 0 {
-					row[ch*len(taps)+t] = 0
-				} else {
-					row[ch*len(taps)+t] = x[ch*area+off]
-				}
-			}
-		}
-	}
-}
-
-// convAny computes convolutions of any number of axes, with gaps, as products of the filters with
-// the values under each window.
-func (c *call) convAny(w *window, groups int) (*Tensor, error) {
-	x, err := c.contiguous(c.in[0])
-	if err != nil {
-		return nil, err
-	}
-	f, err := c.weight(1)
-	if err != nil {
-		return nil, err
-	}
-	out := f.Shape[0]
-	bias, err := c.bias(2, out)
-	if err != nil {
-		return nil, err
-	}
-	y, err := c.newFloats(append([]int{x.Shape[0], out}, w.out...))
-	if err != nil || y.len() == 0 {
-		return y, err
-	}
-	taps := w.taps()
-	cg, kg, area, positions := f.Shape[1], out/groups, size(w.in), size(w.out)
-	width := cg * len(taps)
-	if !c.spend(y.len(), width) {
-		return nil, c.err
-	}
-	rows, err := c.newFloats([]int{min(band, positions), width})
-	if err != nil {
-		return nil, err
-	}
-	for i := range x.Shape[0] * groups {
-		n, g := i/groups, i%groups
-		from := x.Floats[(n*groups+g)*cg*area:][:cg*area]
-		for p := 0; p < positions; p += band {
-			few := min(band, positions-p)
-			c.runRanges(few, few*width, func(lo, hi int) {
-				w.columns(rows.Floats[lo*width:hi*width], from, p+lo, p+hi, cg, taps)
-			})
-			matrix.Gemm(false, true, 1, denseOf(f.Floats[g*kg*width:(g+1)*kg*width], kg, width, false),
-				denseOf(rows.Floats[:few*width], few, width, false), 0,
-				&matrix.Dense{Rows: kg, Cols: few, Stride: positions, Data: y.Floats[(n*out+g*kg)*positions+p:]})
-		}
-	}
-	c.addBias(y, bias)
-	return y, nil
-}
-
-// addBias adds a value to each channel of a tensor in the order of its shape.
-func (c *call) addBias(y *Tensor, bias []float32) {
-	if bias == nil {
-		return
-	}
-	n := len(y.Floats) / (y.Shape[0] * y.Shape[1])
-	for i := range y.Shape[0] * y.Shape[1] {
-		row := y.Floats[i*n : (i+1)*n]
-		addNumber(row, row, bias[i%y.Shape[1]])
-	}
-}
-
-// convTranspose spreads each value over the window that a convolution would have taken it from.
-func convTranspose(c *call) ([]*Tensor, error) {
-	x, err := c.floats(0)
-	if err != nil {
-		return nil, err
-	}
-	f, err := c.floats(1)
-	if err != nil {
-		return nil, err
-	}
-	groups := int(min(max(c.int("group", 1), 0), maxSide))
-	rank := len(x.Shape)
-	if rank < 3 || len(f.Shape) != rank || groups < 1 || f.Shape[0] != x.Shape[1] || x.Shape[1]%groups != 0 ||
-		f.len() == 0 || x.len() == 0 {
-		return nil, fmt.Errorf("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape,
-			groups, x.Shape)
-	}
-	w, err := c.spreading(x.Shape[2:], f.Shape[2:])
-	if err != nil {
-		return nil, err
-	}
-	kg, cg := f.Shape[1], x.Shape[1]/groups
-	bias, err := c.bias(2, kg*groups)
-	if err != nil {
-		return nil, err
-	}
-	y, err := c.newFloats(append([]int{x.Shape[0], kg * groups}, w.in...))
-	if err != nil || y.len() == 0 {
-		return single(y, err)
-	}
-	clear(y.Floats)
-	taps := w.taps()
-	area, positions, width := size(w.in), size(w.out), kg*len(taps)
-	sums, err := c.newFloats([]int{width, positions})
-	if err != nil {
-		return nil, err
-	}
-	if !c.spend(x.Shape[0]*groups, sums.len(), cg) {
-		return nil, c.err
-	}
-	for i := range x.Shape[0] * groups {
-		matrix.Gemm(true, false, 1, denseOf(f.Floats[i%groups*cg*width:][:cg*width], width, cg, true),
-			denseOf(x.Floats[i*cg*positions:(i+1)*cg*positions], cg, positions, false), 0,
-			denseOf(sums.Floats, width, positions, false))
-		to := y.Floats[i*kg*area : (i+1)*kg*area]
-		c.runRanges(kg, len(sums.Floats), func(lo, hi int) {
-			place := make([]int, len(w.out))
-			for k := lo; k < hi; k++ {
-				for t, tap := range taps {
-					row := sums.Floats[(k*len(taps)+t)*positions:][:positions]
-					for p, v := range row {
-						w.place(p, place)
-						if off := w.inside(place, tap); off >= 0 {
-							to[k*area+off] += v
-						}
-					}
-				}
-			}
-		})
-	}
-	c.addBias(y, bias)
-	return single(y, nil)
-}
-
-// spreading is the window of the convolution whose transpose a ConvTranspose is: its in are the
-// sides of what that makes.
-func (c *call) spreading(in, kernel []int) (*window, error) {
-	n := len(in)
-	list := func(name string, least, otherwise int64) ([]int64, error) {
-		v := c.list(name)
-		if v == nil {
-			for range n {
-				v = append(v, otherwise)
-			}
-		}
-		for _, x := range v {
-			if x < least || x > maxSide {
-				return nil, fmt.Errorf("%s %d: each must be in %d..%d", name, v, least, maxSide)
-			}
-		}
-		if len(v) != n {
-			return nil, fmt.Errorf("%s is %d, but the input has %d axes", name, v, n)
-		}
-		return v, nil
-	}
-	stride, err1 := list("strides", 1, 1)
-	dilation, err2 := list("dilations", 1, 1)
-	more, err3 := list("output_padding", 0, 0)
-	w := &window{in: make([]int, n), out: in, kernel: kernel, before: make([]int, n), after: make([]int, n)}
-	if err := errors.Join(err1, err2, err3, w.setPads(c.list("pads")), w.checkKernel()); err != nil {
-		return nil, err
-	}
-	want, auto := c.list("output_shape"), c.text("auto_pad", "NOTSET")
-	if want != nil && len(want) != n {
-		return nil, fmt.Errorf("output_shape is %d, but the input has %d axes", want, n)
-	}
-	for i := range n {
-		w.stride, w.dilation = append(w.stride, int(stride[i])), append(w.dilation, int(dilation[i]))
-		full := (in[i]-1)*w.stride[i] + (kernel[i]-1)*w.dilation[i] + 1 + int(more[i])
-		side := full - w.before[i] - w.after[i]
-		switch {
-		case want != nil:
-			side = int(min(max(want[i], 0), maxSide))
-		case auto == "SAME_UPPER" || auto == "SAME_LOWER":
-			side = in[i] * w.stride[i]
-		case auto == "VALID":
-			side = full
-		}
-		if want != nil || auto != "NOTSET" && auto != "" {
-			total := max(full-side, 0)
-			w.before[i], w.after[i] = total-total/2, total/2
-			if auto == "SAME_UPPER" {
-				w.before[i], w.after[i] = w.after[i], w.before[i]
-			}
-		}
-		if side < 1 {
-			return nil, fmt.Errorf("padding of %d and %d cuts off the whole output", w.before, w.after)
-		}
-		w.in[i] = side
-	}
-	return w, nil
-}
-
-// wholeConv is a convolution of integers: x less its zero by filters less theirs.
-func (c *call) wholeConv(x, f *Tensor, zero int64) (*Tensor, error) {
-	groups := int(min(max(c.int("group", 1), 0), maxSide))
-	if len(x.Shape) < 3 || len(f.Shape) != len(x.Shape) || groups < 1 || f.Shape[1]*groups != x.Shape[1] ||
-		f.Shape[0]%groups != 0 || f.len() == 0 {
-		return nil, fmt.Errorf("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape,
-			groups, x.Shape)
-	}
-	w, err := c.window(x.Shape[2:], f.Shape[2:])
-	if err != nil {
-		return nil, err
-	}
-	out, err := c.newInts(append([]int{x.Shape[0], f.Shape[0]}, w.out...), onnx.Int32)
-	if err != nil || out.len() == 0 {
-		return out, err
-	}
-	taps := w.taps()
-	cg, kg, area, positions := f.Shape[1], f.Shape[0]/groups, size(w.in), size(w.out)
-	width := cg * len(taps)
-	cols, err := c.newInts([]int{width, positions}, onnx.Int32)
-	if err != nil {
-		return nil, err
-	}
-	place := make([]int, len(w.out))
-	for i := range x.Shape[0] * groups {
-		from := x.Ints[i*cg*area:]
-		for p := range positions {
-			w.place(p, place)
-			for t, tap := range taps {
-				off := w.inside(place, tap)
-				for ch := range cg {
-					v := int64(0)
-					if off >= 0 {
-						v = from[ch*area+off] - zero
-					}
-					cols.Ints[(ch*len(taps)+t)*positions+p] = v
-				}
-			}
-		}
-		g := i % groups
-		part := intsOf([]int{kg, width}, f.Ints[g*kg*width:(g+1)*kg*width])
-		sum, err := c.integerProducts(part, cols, onnx.Int32)
-		if err != nil {
-			return nil, err
-		}
-		copy(out.Ints[i*kg*positions:], sum.Ints)
-	}
-	return out, nil
+	e.Filters = &f.packed
+	c.Spend(y.Len(), len(f.w)/max(out, 1))
+	conv.Forward(&c.p.ws, &s, x.Floats, f.w, y.Floats, e)
+	return y
 }

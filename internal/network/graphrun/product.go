@@ -1,14 +1,11 @@
 package graphrun
 
 import (
-	"errors"
-	"fmt"
-	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/internal/network/conv"
-	"github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // linear is a product with constant weights, which its kernel keeps packed.
@@ -30,57 +27,49 @@ func newLinear(w *value, turned bool) *linear {
 		l.w = t.Floats
 	default:
 		l.w = make([]float32, len(t.Floats))
-		transposeTo(l.w, t.Floats, l.out, l.in, l.out)
+		operator.TransposeTo(l.w, t.Floats, l.out, l.in, l.out)
 	}
 	return l
 }
 
 // apply computes x W + what follows it, for x of any number of rows.
-func (l *linear) apply(c *call, x *Tensor, shape []int) (*Tensor, error) {
-	y, err := c.newFloats(shape)
-	if err != nil || y.len() == 0 {
-		return y, err
+func (l *linear) apply(c *call, x *tensor.Tensor, shape []int) *tensor.Tensor {
+	y := c.NewFloats(shape)
+	if y.Len() == 0 {
+		return y
 	}
 	if l.in == 0 {
-		return nil, errors.New("the inner dimension of its product is 0")
+		operator.Fail("the inner dimension of its product is 0")
 	}
 	s := conv.Shape{N: 1, H: len(x.Floats) / l.in, W: 1, C: l.in, K: l.out, R: 1, S: 1, StrideH: 1, StrideW: 1,
 		Groups: 1}
-	e, err := c.epilogue(shape, false)
-	if err != nil {
-		return nil, err
-	}
-	if e.Filters = &l.filters; !c.spend(y.len(), l.in) {
-		return nil, c.err
-	}
-	conv.Forward(&c.ws, &s, x.Floats, l.w, y.Floats, e)
-	return y, nil
+	e := c.epilogue(shape, false)
+	e.Filters = &l.filters
+	c.Spend(y.Len(), l.in)
+	conv.Forward(&c.p.ws, &s, x.Floats, l.w, y.Floats, e)
+	return y
 }
 
 // epilogue is what the node does with its result, of the given shape, before it is stored.
-func (c *call) epilogue(shape []int, last bool) (*conv.Epilogue, error) {
+func (c *call) epilogue(shape []int, last bool) *conv.Epilogue {
 	j := &c.n.join
 	e := &conv.Epilogue{Scale: j.scale, Shift: j.shift, ReLU: j.relu, ReLU6: j.relu6}
 	if f := j.act; f != nil {
 		e.Act = func(y []float32) { f(y, y) }
 	}
 	if len(j.reads) > 0 {
-		t := c.tensor(j.reads[0])
-		if !slices.Equal(t.Shape, shape) || !t.isFloat() {
-			return nil, fmt.Errorf("tensors of shapes %d and %d cannot be added", t.Shape, shape)
+		t := c.p.tensor(j.reads[0])
+		if !slices.Equal(t.Shape, shape) || !t.IsFloat() {
+			operator.Fail("tensors of shapes %d and %d cannot be added", t.Shape, shape)
 		}
-		var err error
 		if last {
-			t, err = c.channelsLast(t)
+			t = c.ChannelsLast(t)
 		} else {
-			t, err = c.contiguous(t)
-		}
-		if err != nil {
-			return nil, err
+			t = c.Contiguous(t)
 		}
 		e.Residual = t.Floats
 	}
-	return e, nil
+	return e
 }
 
 // constantMatrix reports an input that is a matrix of constant weights.
@@ -88,311 +77,79 @@ func (c *call) constantMatrix(i int) bool {
 	if c.n.in[i] < 0 {
 		return false
 	}
-	v := &c.values[c.n.in[i]]
-	return v.constant != nil && v.constant.isFloat() && len(v.constant.Shape) == 2 && v.constant.len() > 0
+	v := &c.p.values[c.n.in[i]]
+	return v.constant != nil && v.constant.IsFloat() && len(v.constant.Shape) == 2 && v.constant.Len() > 0
 }
 
 // weight returns an input in the order of its shape, whatever order its memory has.
-func (c *call) weight(i int) (*Tensor, error) {
-	if !c.hasInput(i) {
-		return nil, fmt.Errorf("it has no input %d", i)
+func (c *call) weight(i int) *tensor.Tensor {
+	if !c.HasInput(i) {
+		operator.Fail("it has no input %d", i)
 	}
-	if v := &c.values[c.n.in[i]]; v.constant != nil && v.layout != AsIs {
-		return v.inOrder(), nil
+	if v := &c.p.values[c.n.in[i]]; v.constant != nil && v.layout != AsIs {
+		return v.inOrder()
 	}
-	return c.contiguous(c.in[i])
+	return c.Contiguous(c.In[i])
 }
 
-// MatMulShape is the shape of the product of two tensors, and that of the axes before the matrices.
-func MatMulShape(x, y []int) (shape, batch []int, err error) {
-	wrong := fmt.Errorf("matrices of shapes %d and %d cannot be multiplied", x, y)
-	if len(x) == 0 || len(y) == 0 {
-		return nil, nil, wrong
+func matMul(c *call) []*tensor.Tensor {
+	c.RequireInputs(2)
+	turnX, turnY, alpha := c.Int("transA", 0) != 0, c.Int("transB", 0) != 0, c.Float("alpha", 1)
+	if c.Int("transBatchA", 0) != 0 || c.Int("transBatchB", 0) != 0 {
+		operator.Fail("transBatchA and transBatchB are not supported")
 	}
-	rows, inner := max(len(x)-2, 0), max(len(y)-2, 0) // the axes before the last; of a vector this one
-	if x[len(x)-1] != y[inner] {
-		return nil, nil, wrong
+	x := c.Contiguous(c.In[0])
+	if !x.IsFloat() || !c.In[1].IsFloat() {
+		return c.IntegerMatMul(x, c.In[1])
 	}
-	if batch, err = Broadcast(x[:rows], y[:inner]); err != nil {
-		return nil, nil, err
+	if c.constantMatrix(1) && !turnX && alpha == 1 && len(x.Shape) > 0 && x.Len() > 0 {
+		return operator.Single(c.linearMatMul(x, turnY))
 	}
-	shape = slices.Concat(batch, x[rows:len(x)-1], y[inner+1:])
-	_, err = length(shape)
-	return shape, batch, err
-}
-
-func matMul(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(2); err != nil {
-		return nil, err
-	}
-	turnX, turnY, alpha := c.int("transA", 0) != 0, c.int("transB", 0) != 0, c.float("alpha", 1)
-	if c.int("transBatchA", 0) != 0 || c.int("transBatchB", 0) != 0 {
-		return nil, errors.New("transBatchA and transBatchB are not supported")
-	}
-	x, err := c.contiguous(c.in[0])
-	if err != nil {
-		return nil, err
-	}
-	if !x.isFloat() || !c.in[1].isFloat() {
-		return c.wholeMatMul(x, c.in[1])
-	}
-	if c.constantMatrix(1) && !turnX && alpha == 1 && len(x.Shape) > 0 && x.len() > 0 {
-		return c.linearMatMul(x, turnY)
-	}
-	y, err := c.weight(1)
-	if err != nil {
-		return nil, err
-	}
+	y := c.weight(1)
 	if c.n.in[0] >= 0 {
-		if x, err = c.weight(0); err != nil {
-			return nil, err
-		}
+		x = c.weight(0)
 	}
-	return single(c.products(x, y, turnX, turnY, alpha))
+	return operator.Single(c.Products(x, y, turnX, turnY, alpha))
 }
 
-func (c *call) linearMatMul(x *Tensor, turned bool) ([]*Tensor, error) {
+func (c *call) linearMatMul(x *tensor.Tensor, turned bool) *tensor.Tensor {
 	l, ok := c.n.state.(*linear)
 	if !ok {
-		l = newLinear(&c.values[c.n.in[1]], turned)
+		l = newLinear(&c.p.values[c.n.in[1]], turned)
 		c.n.state = l
 	}
 	if k := x.Shape[len(x.Shape)-1]; k != l.in {
-		return nil, fmt.Errorf("matrices of shapes %d and %d cannot be multiplied", x.Shape, c.in[1].Shape)
+		operator.Fail("matrices of shapes %d and %d cannot be multiplied", x.Shape, c.In[1].Shape)
 	}
 	shape := append(slices.Clone(x.Shape[:len(x.Shape)-1]), l.out)
-	return single(l.apply(c, x, shape))
+	return l.apply(c, x, shape)
 }
 
-// transposedShape swaps the last two axes if a matrix is to be transposed.
-func transposedShape(s []int, turned bool) []int {
-	if !turned || len(s) < 2 {
-		return s
+func gemm(c *call) []*tensor.Tensor {
+	c.RequireInputs(2)
+	turnX, turnY := c.Int("transA", 0) != 0, c.Int("transB", 0) != 0
+	alpha, beta := c.Float("alpha", 1), c.Float("beta", 1)
+	x := c.Floats(0)
+	if len(x.Shape) != 2 || len(c.In[1].Shape) != 2 || !c.In[1].IsFloat() {
+		operator.Fail("it needs two matrices of floating-point numbers")
 	}
-	s = slices.Clone(s)
-	n := len(s)
-	s[n-1], s[n-2] = s[n-2], s[n-1]
-	return s
-}
-
-// products multiplies the matrices of two tensors.
-func (c *call) products(x, y *Tensor, turnX, turnY bool, alpha float32) (*Tensor, error) {
-	xs, ys := transposedShape(x.Shape, turnX), transposedShape(y.Shape, turnY)
-	shape, batch, err := MatMulShape(xs, ys)
-	if err != nil {
-		return nil, err
-	}
-	out, err := c.newFloats(shape)
-	if err != nil || out.len() == 0 {
-		return out, err
-	}
-	m, k, n := 1, xs[len(xs)-1], 1
-	if len(xs) > 1 {
-		m = xs[len(xs)-2]
-	}
-	if len(ys) > 1 {
-		n = ys[len(ys)-1]
-	}
-	if k == 0 {
-		clear(out.Floats)
-		return out, nil
-	}
-	at := c.batches(batch, xs, ys)
-	work := 2 * len(out.Floats) * k
-	if !c.spend(len(out.Floats), k) {
-		return nil, c.err
-	}
-	c.divide(len(at), work, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			a, b := x.Floats[at[i][0]*m*k:][:m*k], y.Floats[at[i][1]*k*n:][:k*n]
-			matrix.Gemm(turnX && len(xs) > 1, turnY && len(ys) > 1, alpha, denseOf(a, m, k, turnX && len(xs) > 1),
-				denseOf(b, k, n, turnY && len(ys) > 1),
-				0, denseOf(out.Floats[i*m*n:(i+1)*m*n], m, n, false))
-		}
-	})
-	return out, nil
-}
-
-// denseOf views values as a matrix of rows x cols or, if they are transposed, of cols x rows.
-func denseOf(v []float32, rows, cols int, turned bool) *matrix.Dense {
-	if turned {
-		rows, cols = cols, rows
-	}
-	return &matrix.Dense{Rows: rows, Cols: cols, Stride: cols, Data: v}
-}
-
-// batches lists, for each matrix of a product, which of the operands' it is made of.
-func (c *call) batches(batch, xs, ys []int) [][2]int {
-	list := make([][2]int, 0, size(batch))
-	c.broadcastEach(batch, [][]int{xs[:max(len(xs)-2, 0)], ys[:max(len(ys)-2, 0)]}, func(_ int, at []int) {
-		list = append(list, [2]int{at[0], at[1]})
-	})
-	return list
-}
-
-// wholeMatMul multiplies matrices of integers.
-func (c *call) wholeMatMul(x, y *Tensor) ([]*Tensor, error) {
-	if x.isFloat() || y.isFloat() {
-		return nil, errors.New("integers and floating-point numbers cannot be mixed")
-	}
-	return single(c.integerProducts(x, y, x.typ))
-}
-
-// integerProducts computes products of integers exactly: in float32 over so few values that no sum
-// needs more than its 24 bits, or, of large integers, one by one.
-func (c *call) integerProducts(x, y *Tensor, typ onnx.DataType) (*Tensor, error) {
-	shape, batch, err := MatMulShape(x.Shape, y.Shape)
-	if err != nil {
-		return nil, err
-	}
-	out, err := c.newInts(shape, typ)
-	if err != nil || out.len() == 0 {
-		return out, err
-	}
-	clear(out.Ints)
-	m, k, n := 1, x.Shape[len(x.Shape)-1], 1
-	if len(x.Shape) > 1 {
-		m = x.Shape[len(x.Shape)-2]
-	}
-	if len(y.Shape) > 1 {
-		n = y.Shape[len(y.Shape)-1]
-	}
-	if !c.spend(plainWork, out.len(), k) {
-		return nil, c.err
-	}
-	block := 1 << 24 / max(largest(x.Ints)*largest(y.Ints), 1)
-	for i, at := range c.batches(batch, x.Shape, y.Shape) {
-		a, b, to := x.Ints[at[0]*m*k:][:m*k], y.Ints[at[1]*k*n:][:k*n], out.Ints[i*m*n:(i+1)*m*n]
-		if block < 8 {
-			for r := range m {
-				for p := range k {
-					for j := range n {
-						to[r*n+j] += a[r*k+p] * b[p*n+j]
-					}
-				}
-			}
-			continue
-		}
-		fa, fb, sum := matrix.New(m, k), matrix.New(k, n), matrix.New(m, n)
-		for p, v := range a {
-			fa.Data[p] = float32(v)
-		}
-		for p, v := range b {
-			fb.Data[p] = float32(v)
-		}
-		for p := 0; p < k; p += int(block) {
-			few := min(int(block), k-p)
-			matrix.Gemm(false, false, 1, &matrix.Dense{Rows: m, Cols: few, Stride: k, Data: fa.Data[p:]},
-				&matrix.Dense{Rows: few, Cols: n, Stride: n, Data: fb.Data[p*n:]}, 0, sum)
-			for j, v := range sum.Data {
-				to[j] += int64(v)
-			}
-		}
-	}
-	for i, v := range out.Ints {
-		out.Ints[i] = wrapInt(v, typ)
-	}
-	return out, nil
-}
-
-// largest is the largest absolute value, at most 2^25.
-func largest(v []int64) int64 {
-	most := int64(0)
-	for _, x := range v {
-		most = max(most, x, -max(x, math.MinInt32))
-	}
-	return min(most, 1<<25)
-}
-
-func gemm(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(2); err != nil {
-		return nil, err
-	}
-	turnX, turnY := c.int("transA", 0) != 0, c.int("transB", 0) != 0
-	alpha, beta := c.float("alpha", 1), c.float("beta", 1)
-	x, err := c.floats(0)
-	if err != nil {
-		return nil, err
-	}
-	if len(x.Shape) != 2 || len(c.in[1].Shape) != 2 || !c.in[1].isFloat() {
-		return nil, errors.New("it needs two matrices of floating-point numbers")
-	}
-	var out []*Tensor
-	if c.constantMatrix(1) && !turnX && alpha == 1 && x.len() > 0 {
-		out, err = c.linearMatMul(x, turnY)
+	var out *tensor.Tensor
+	if c.constantMatrix(1) && !turnX && alpha == 1 && x.Len() > 0 {
+		out = c.linearMatMul(x, turnY)
 	} else {
-		var y *Tensor
-		if y, err = c.weight(1); err == nil {
-			if x, err = c.weight(0); err == nil {
-				out, err = single(c.products(x, y, turnX, turnY, alpha))
-			}
-		}
+		y := c.weight(1)
+		out = c.Products(c.weight(0), y, turnX, turnY, alpha)
 	}
-	if err != nil || !c.hasInput(2) || c.n.join.biased {
-		return c.activate(out, err)
+	if !c.HasInput(2) || c.n.join.biased {
+		return c.Activate(out)
 	}
-	add := c.in[2]
+	add := c.In[2]
 	if beta != 1 {
-		if add, err = c.floats(2); err != nil {
-			return nil, err
-		}
-		if add, err = c.mapValues(add, elementwise(func(v float32) float32 { return v * beta })); err != nil {
-			return nil, err
-		}
+		add = c.Floats(2)
+		add = c.MapValues(add, operator.Elementwise(func(v float32) float32 { return v * beta }))
 	}
-	if s, err := Broadcast(out[0].Shape, add.Shape); err != nil || !slices.Equal(s, out[0].Shape) {
-		return nil, fmt.Errorf("its bias of shape %d does not fit a product of shape %d", add.Shape, out[0].Shape)
+	if s, err := tensor.Broadcast(out.Shape, add.Shape); err != nil || !slices.Equal(s, out.Shape) {
+		operator.Fail("its bias of shape %d does not fit a product of shape %d", add.Shape, out.Shape)
 	}
-	return c.activate(single(c.pair("Add", out[0], add)))
-}
-
-// activate applies the activation that operators of com.microsoft name in an attribute.
-func (c *call) activate(out []*Tensor, err error) ([]*Tensor, error) {
-	name := c.text("activation", "")
-	if err != nil || name == "" {
-		return out, err
-	}
-	param := func(i int, otherwise float32) float32 { // a convolution has a list of them, a product attributes
-		if a := c.n.Attr("activation_params"); a != nil && i < len(a.Floats) {
-			return a.Floats[i]
-		}
-		return c.float([]string{"activation_alpha", "activation_beta"}[i], otherwise)
-	}
-	var f func(y, x []float32)
-	switch name {
-	case "Clip":
-		lo, hi := param(0, -math.MaxFloat32), param(1, math.MaxFloat32)
-		f = elementwise(func(v float32) float32 { return min(max(v, lo), hi) })
-	case "LeakyRelu":
-		alpha := param(0, 0.01)
-		f = elementwise(func(v float32) float32 { return max(v, 0) + alpha*min(v, 0) })
-	case "HardSigmoid":
-		alpha, beta := param(0, 0.2), param(1, 0.5)
-		f = elementwise(func(v float32) float32 { return min(max(alpha*v+beta, 0), 1) })
-	case "Elu":
-		alpha := param(0, 1)
-		f = elementwise(func(v float32) float32 { return max(v, 0) + alpha*float32(math.Expm1(float64(min(v, 0)))) })
-	case "Relu", "Sigmoid", "Tanh", "Softplus", "Softsign":
-		f = c.vectorFunction(name)
-	default:
-		return nil, fmt.Errorf("activation %q is not supported", name)
-	}
-	return single(c.mapValues(out[0], f))
-}
-
-// biasGelu is GELU of the sum of the inputs.
-func biasGelu(c *call) ([]*Tensor, error) {
-	if err := c.requireInputs(1); err != nil {
-		return nil, err
-	}
-	x, err := c.floats(0)
-	if err != nil {
-		return nil, err
-	}
-	if c.hasInput(1) {
-		if x, err = c.pair("Add", x, c.in[1]); err != nil {
-			return nil, err
-		}
-	}
-	return single(c.mapValues(x, c.vectorFunction(c.n.Op)))
+	return c.Activate(c.Pair("Add", out, add))
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/eval"
-
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/internal/test/refdata"
 	"github.com/kindred-ml/kindred/matrix"
@@ -30,7 +30,7 @@ func TestBirds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sel, err := set.Select(data.Selection{Split: "classes"})
+	sel, err := split.Select(t.Context(), set, split.Selection{Split: "classes"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -210,9 +210,19 @@ func learning() []Package {
 			"internal/base/par internal/kernel/simd internal/kernel/bf16"},
 		{"matrix", "float32 matrices, matrix products, pairwise distances in blocks",
 			"internal/base/par internal/kernel/simd"},
-		{"internal/network/graphrun", "the operators of ONNX as they stand, on the kernels of the engine",
-			"internal/base/budget internal/base/escape internal/base/par internal/format/onnx " +
-				"internal/kernel/simd matrix internal/network/conv"},
+		{"internal/network/graphrun/tensor", "tensors of ONNX graphs: the rules of their shapes, and their memory",
+			"internal/base/budget internal/format/onnx"},
+		{"internal/network/graphrun/operator", "the operators of ONNX on tensors of any axes",
+			"internal/base/budget internal/base/par internal/format/onnx internal/kernel/simd matrix " +
+				"internal/network/graphrun/tensor"},
+		{"internal/network/graphrun/spatial",
+			"the operators of ONNX with windows and positions: convolutions, pools, resampling",
+			"internal/base/budget internal/format/onnx internal/kernel/simd matrix " +
+				"internal/network/graphrun/tensor internal/network/graphrun/operator"},
+		{"internal/network/graphrun", "programs of ONNX graphs, run as they stand on the kernels of the engine",
+			"internal/base/budget internal/base/escape internal/format/onnx internal/network/conv " +
+				"internal/network/graphrun/tensor internal/network/graphrun/operator " +
+				"internal/network/graphrun/spatial"},
 		{"internal/compute/exact/quantized",
 			"rows coded in 8 bits, 16 bits or float32: scores of blocks, and the error of coding",
 			"internal/base/par internal/kernel/dot8 internal/kernel/dot16 matrix"},
@@ -249,7 +259,9 @@ func learning() []Package {
 			"internal/base/escape internal/base/fileinfo internal/format/strictjson nn nn/zoo"},
 		{"internal/network/onnxnet", "ONNX models into networks, and networks into ONNX models",
 			"internal/base/budget internal/base/escape internal/base/fileinfo internal/format/onnx " +
-				"nn/safetensors nn nn/zoo internal/network/published internal/network/graphrun"},
+				"nn/safetensors nn nn/zoo internal/network/published internal/network/graphrun " +
+				"internal/network/graphrun/tensor internal/network/graphrun/operator " +
+				"internal/network/graphrun/spatial"},
 	}
 }
 
@@ -272,13 +284,16 @@ func samples() []Package {
 			"internal/base/budget internal/base/enum internal/format/avif internal/format/colourspace " +
 				"internal/format/heic internal/format/isobmff internal/format/jpeg internal/format/jxl " +
 				"internal/format/wasm internal/kernel/pix internal/kernel/simd golang.org/x/image"},
-		{"data", "data sets in their layouts, label rules, splits, loaders, class-balanced batches",
+		{"data", "data sets in their layouts, label rules, loaders",
 			"internal/base/braces internal/base/budget internal/base/classname internal/base/home " +
 				"internal/base/option internal/base/fileinfo internal/base/rootfs internal/base/par " +
 				"internal/base/enum internal/base/atomic matrix embedding internal/format/idx " +
 				"internal/format/matfile internal/format/tarfile internal/format/zipfile data/imaging " +
 				"internal/format/imagepack internal/format/plaintext golang.org/x/text " +
 				"internal/format/strictjson"},
+		{"data/split", "divides a data set: train, test, validation, folds, groups of photos taken together",
+			"internal/base/classname internal/base/enum internal/base/par data data/imaging"},
+		{"data/sample", "class-balanced batches", ""},
 	}
 }
 
@@ -347,18 +362,32 @@ func running() []Package {
 	return []Package{
 		{"train", "the training loop, its optimizers and checkpoints, without files or configuration",
 			"internal/base/budget internal/base/critical internal/base/par matrix loss objective nn " +
-				"nn/safetensors data gonum.org/v1/gonum internal/format/strictjson internal/base/enum " +
+				"nn/safetensors data data/sample gonum.org/v1/gonum internal/format/strictjson internal/base/enum " +
 				"internal/kernel/simd"},
 		{"run/internal/keys", "reads, checks, writes and explains a configuration from a table of its keys",
 			"internal/format/yamltext internal/base/enum objective github.com/goccy/go-yaml"},
+		{"run/internal/feed", "reads the samples of a part for a network; features of a frozen body",
+			"internal/base/budget internal/format/rows data matrix nn train"},
+		{"run/internal/embedder", "embeds images of many goroutines together",
+			"internal/base/batch internal/base/budget data/imaging matrix nn run/internal/feed"},
+		{"run/internal/ranks", "compares what decides the bits of a run on all its processes",
+			"internal/kernel/simd train"},
+		{"run/internal/record", "writes the folder of a run: its rows of epochs, its checkpoint, its embeddings",
+			"internal/base/atomic internal/base/lock internal/base/option internal/format/tfevents " +
+				"embedding matrix train"},
+		{"run/internal/validation", "scores of the samples that choose the kept epoch: margins, nearest items",
+			"eval matrix"},
+		{"run/internal/wccn", "a last layer that is computed from features of training samples",
+			"matrix nn gonum.org/v1/gonum"},
 		{"run", "configurations, run folders, trained models",
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/enum " +
 				"internal/base/fileinfo internal/base/rootfs internal/base/atomic internal/base/home " +
-				"internal/base/batch internal/base/lock internal/compute/pair internal/kernel/simd " +
-				"internal/format/rows internal/format/tfevents objective loss matrix nn nn/zoo train " +
-				"internal/network/published internal/network/onnxnet data data/imaging eval " +
-				"internal/compute/cluster discover embedding nn/safetensors github.com/goccy/go-yaml " +
-				"gonum.org/v1/gonum internal/format/plaintext run/internal/keys"},
+				"internal/base/lock internal/compute/pair " +
+				"objective loss matrix nn nn/zoo train internal/network/published internal/network/onnxnet data " +
+				"data/split data/sample data/imaging eval discover embedding nn/safetensors " +
+				"github.com/goccy/go-yaml gonum.org/v1/gonum internal/format/plaintext " +
+				"run/internal/embedder run/internal/feed run/internal/keys run/internal/ranks " +
+				"run/internal/record run/internal/validation run/internal/wccn"},
 		{"internal/jobs", "jobs that anyone may repeat: done in this process, and their results remembered",
 			"internal/base/atomic internal/base/fileinfo internal/format/strictjson"},
 		{"internal/sweep",
@@ -381,7 +410,7 @@ func pages() []Package {
 	return []Package{
 		{"internal/app/quality",
 			"photos that are blurred, dark, overexposed, tiny, of an odd shape, or screenshots",
-			"internal/base/par data data/imaging"},
+			"internal/base/par data data/split data/imaging"},
 		{"internal/collection/mirror/changes",
 			"compares two listings of photos: added, changed, moved, relabelled, removed",
 			""},
@@ -495,7 +524,8 @@ func experiments() []Package {
 				"internal/base/lock internal/base/rootfs internal/format/yamltext internal/jobs embedding " +
 				"matrix train run internal/sweep eval internal/compute/cluster " +
 				"internal/app/experiments/theory/noise internal/app/experiments/theory/isometry " +
-				"internal/app/experiments/theory/field data data/imaging nn objective internal/page/report " +
+				"internal/app/experiments/theory/field data data/split data/imaging nn objective " +
+				"internal/page/report " +
 				"internal/page/report/maps internal/page/report/photo internal/page/report/retrieval " +
 				"internal/page/report/diagnosisreport internal/compute/detection internal/compute/holm " +
 				"internal/compute/ttest internal/compute/projection discover clean decide golang.org/x/image " +
@@ -524,7 +554,7 @@ func programs() []Package {
 			"internal/base/budget golang.org/x/term"},
 		{"internal/app/cli/inspect", "`kindred data info`: what is in a data set",
 			"internal/base/budget internal/base/par internal/base/atomic internal/base/escape internal/app/cli " +
-				"internal/app/cli/console internal/app/quality clean data data/imaging golang.org/x/image"},
+				"internal/app/cli/console internal/app/quality clean data data/split data/imaging golang.org/x/image"},
 		{"internal/app/cli/signals", "ends a command when the process is told to stop", "internal/base/critical"},
 		{"internal/app/cli/version", "which build this is", "internal/kernel/simd"},
 		{"internal/app/cli/complete", "completes words of a command line", "*"},
@@ -532,7 +562,7 @@ func programs() []Package {
 		{"internal/app/cli/explain", "`kindred loss`: a loss on one batch", "embedding matrix objective"},
 		{"internal/app/cli/calibrate", "learns a calibration from a run, an index or embeddings",
 			"internal/base/escape internal/base/enum matrix train data embedding eval clean decide store " +
-				"index run internal/app/cli internal/app/cli/console internal/collection/lookup " +
+				"index run data/split internal/app/cli internal/app/cli/console internal/collection/lookup " +
 				"internal/collection/provenance"},
 		{"internal/app/cli/shards",
 			"the jobs of workers: shards of embed, index and eval, runs of experiments and sweeps",

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/enum"
@@ -23,7 +24,7 @@ type Split struct {
 // NewSplit divides the photos of a run: those that it trained on, and those that it kept for validation and test. label
 // is the column of labels: "coarse" for the coarser ones, if there are any; anything else for the fine ones. Photos of
 // the test are used only if the validation has too few.
-func NewSplit(sel *data.Parts, label string) *Split {
+func NewSplit(sel *split.Parts, label string) *Split {
 	d := &Split{Train: sel.Train, label: label}
 	saw := make(map[int64]bool)
 	for _, c := range d.Labels(sel.Train) {

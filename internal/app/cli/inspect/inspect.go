@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/clean"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
@@ -69,7 +70,7 @@ type Images struct {
 	// Duplicates are groups of samples with the same picture.
 	Duplicates []Group `json:"duplicates"`
 	// Bursts are groups of photos of a class that were taken together or are copies; see
-	// data.Part.FindGroups. NotSearched is the reason why they were not searched for.
+	// split.FindGroups. NotSearched is the reason why they were not searched for.
 	Bursts      []Group `json:"bursts"`
 	NotSearched string  `json:"not_searched,omitempty"`
 	// Quality is the result of Judge; nil without it.
@@ -154,7 +155,7 @@ func findBursts(ctx context.Context, d *data.Dataset) ([]Group, string, error) {
 	if !d.HasLocalFiles() || len(d.Columns) == 0 {
 		return nil, "", nil
 	}
-	of, why, err := d.All().FindGroups(ctx)
+	of, why, err := split.FindGroups(ctx, d.All())
 	if err != nil {
 		return nil, "", err
 	}

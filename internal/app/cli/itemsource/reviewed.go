@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/app/cli/items"
@@ -143,7 +144,7 @@ func chooseSamples(ctx context.Context, d *data.Dataset, cfg *run.Config) (
 	part *data.Part, splits []string, err error) {
 	c := &cfg.Data
 	label, fine := c.LabelColumns(d)
-	sel, err := d.SelectContext(ctx, data.Selection{Label: label, Fine: fine, Split: c.Split,
+	sel, err := split.Select(ctx, d, split.Selection{Label: label, Fine: fine, Split: c.Split,
 		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Validation: c.Validation, Group: c.Group,
 		Seed: cfg.Train.Seed})
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/eval"
-
 	"github.com/kindred-ml/kindred/internal/base/home"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
@@ -99,17 +99,18 @@ func (s *UnseenDataset) openRow(ctx context.Context, cfg run.Config, opts run.Op
 		return nil, err
 	}
 	v := &seedRow{set: set, own: set, name: s.setName(), cfg: cfg}
-	if err := v.splitDataset(s.Draw); err != nil {
+	if err := v.splitDataset(ctx, s.Draw); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
 	return v, nil
 }
 
 // splitDataset finds the scored part of a row and, if d is set, draws the folder to train on.
-func (v *seedRow) splitDataset(d *folderSample) error {
+func (v *seedRow) splitDataset(ctx context.Context, d *folderSample) error {
 	c := &v.cfg.Data
-	sel, err := v.set.Select(data.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split, TrainClasses: c.TrainClasses,
-		TestClasses: c.TestClasses, Seed: v.cfg.Train.Seed})
+	sel, err := split.Select(ctx, v.set, split.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split,
+		TrainClasses: c.TrainClasses,
+		TestClasses:  c.TestClasses, Seed: v.cfg.Train.Seed})
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/eval"
-
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -146,7 +146,7 @@ func embedCoins(t *testing.T, home string, m *run.Model) *run.Embeddings {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sel, err := d.Select(data.Selection{})
+	sel, err := split.Select(t.Context(), d, split.Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestDrawnFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sel, err := d.Select(data.Selection{})
+	sel, err := split.Select(t.Context(), d, split.Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestDrawnFolder(t *testing.T) {
 		t.Errorf("another seed drew the same (%v)", err)
 	}
 	// The folder is not divided: a run divides it as any other.
-	cut, err := first.Select(data.Selection{Seed: 1})
+	cut, err := split.Select(t.Context(), first, split.Selection{Seed: 1})
 	if err != nil || !strings.HasPrefix(cut.Split, "images:") {
 		t.Errorf("split %v, %v", cut, err)
 	}

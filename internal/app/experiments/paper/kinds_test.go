@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/test/refdata"
@@ -76,7 +77,7 @@ func TestWhichLabelsAreCoarse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := d.Select(data.Selection{Split: "images:0.2", Seed: 1})
+		all, err := split.Select(t.Context(), d, split.Selection{Split: "images:0.2", Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

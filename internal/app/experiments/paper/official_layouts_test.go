@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 )
 
 // officialFolders writes small sets in the official layouts of Cars-196, Stanford
@@ -129,7 +129,7 @@ func TestCoarsely(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := d.Select(data.Selection{Label: cfg.Data.Label})
+		s, err := split.Select(t.Context(), d, split.Selection{Label: cfg.Data.Label})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -61,7 +61,7 @@ func fillOneView(c *run.Config) {
 func fillEarlierDefaults(c *run.Config) {
 	c.Data.Strict = false
 	c.Train.Average, c.Train.Line = cmp.Or(c.Train.Average, "none"), cmp.Or(c.Train.Line, 1)
-	c.Train.Epochs, c.Data.Group = c.Train.NumEpochs(), cmp.Or(c.Data.Group, data.GroupNone)
+	c.Train.Epochs, c.Data.Group = c.Train.NumEpochs(), cmp.Or(c.Data.Group, split.GroupNone)
 	if c.Train.Best == "validation_map@r" { // the default, from a pretrained start
 		c.Train.Best = ""
 	}

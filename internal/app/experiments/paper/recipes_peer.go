@@ -16,6 +16,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
@@ -134,7 +135,7 @@ func (s *UnseenDataset) peerTask(r recipe, limit time.Duration, p Peer, plans *c
 }
 
 // write writes the job and the images of its parts, prepared as for m.
-func (j *peerJob) write(ctx context.Context, dir string, m *run.Model, test *data.Part, parts *data.Parts) error {
+func (j *peerJob) write(ctx context.Context, dir string, m *run.Model, test *data.Part, parts *split.Parts) error {
 	pixels, err := imaging.ParseNormalization(m.Config.Data.Pixels)
 	if err != nil {
 		return err

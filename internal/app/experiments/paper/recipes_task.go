@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -105,7 +105,7 @@ func (p *configPlanner) planFor(ctx context.Context, v *seedRow, opts run.Option
 }
 
 // splitByConfig divides the samples of v as a run with the complete configuration cfg does.
-func (v *seedRow) splitByConfig(cfg run.Config) (*data.Parts, error) {
+func (v *seedRow) splitByConfig(cfg run.Config) (*split.Parts, error) {
 	parts, err := (&material{set: v.own, cfg: cfg}).selected()
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/internal/base/home"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
@@ -137,10 +138,11 @@ func firstPerClass(p *data.Part, n int) *data.Part {
 	return p.Subset(keep)
 }
 
-func (m *material) selected() (*data.Parts, error) {
+func (m *material) selected() (*split.Parts, error) {
 	c := &m.cfg.Data
-	return m.set.Select(data.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split, TrainClasses: c.TrainClasses,
-		TestClasses: c.TestClasses, Validation: c.Validation, Fold: c.Fold, Group: c.Group,
+	return split.Select(context.Background(), m.set, split.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split,
+		TrainClasses: c.TrainClasses,
+		TestClasses:  c.TestClasses, Validation: c.Validation, Fold: c.Fold, Group: c.Group,
 		Seed: m.cfg.Train.Seed})
 }
 
