@@ -23,8 +23,7 @@ func convolution(c *call) []*tensor.Tensor {
 	groups := c.Int("group", 1)
 	if groups < 1 || groups > operator.MaxSide || ws[1]*int(groups) != x.Shape[1] || ws[0]%int(groups) != 0 ||
 		ws[0] < 1 || tensor.Size(ws) == 0 {
-		operator.Fail("its filters of shape %d in %d groups do not fit an input of shape %d", ws, groups,
-			x.Shape)
+		operator.Fail("its filters of shape %d in %d groups do not fit an input of shape %d", ws, groups, x.Shape)
 	}
 	w := spatial.NewWindow(&c.Call, x.Shape[2:], ws[2:])
 	var y *tensor.Tensor

@@ -14,8 +14,7 @@ func (c *Call) BatchNormAffine(channels int) (scale, shift []float32) {
 	for i := range v {
 		t := c.Floats(i + 1)
 		if t.Len() != channels {
-			Fail("it has %d values for %d channels: the numbers must be equal", t.Len(),
-				channels)
+			Fail("it has %d values for %d channels: the numbers must be equal", t.Len(), channels)
 		}
 		v[i] = t.Floats
 	}

@@ -45,8 +45,7 @@ func col2Im(c *operator.Call) []*tensor.Tensor {
 	image, kernel := operator.Must(c.In[1].Sides()), operator.Must(c.In[2].Sides())
 	if len(x.Shape) != 3 || len(image) != len(kernel) || len(image) == 0 || tensor.Size(kernel) < 1 ||
 		x.Shape[1]%tensor.Size(kernel) != 0 {
-		operator.Fail("its blocks of shape %d do not fit images of %d and windows of %d", x.Shape, image,
-			kernel)
+		operator.Fail("its blocks of shape %d do not fit images of %d and windows of %d", x.Shape, image, kernel)
 	}
 	w := NewWindow(c, image, kernel)
 	taps := w.taps()
@@ -150,8 +149,7 @@ func convTranspose(c *operator.Call) []*tensor.Tensor {
 	rank := len(x.Shape)
 	if rank < 3 || len(f.Shape) != rank || groups < 1 || f.Shape[0] != x.Shape[1] || x.Shape[1]%groups != 0 ||
 		f.Len() == 0 || x.Len() == 0 {
-		operator.Fail("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape,
-			groups, x.Shape)
+		operator.Fail("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape, groups, x.Shape)
 	}
 	w := spreading(c, x.Shape[2:], f.Shape[2:])
 	kg, cg := f.Shape[1], x.Shape[1]/groups
@@ -252,8 +250,7 @@ func wholeConv(c *operator.Call, x, f *tensor.Tensor, zero int64) *tensor.Tensor
 	groups := int(min(max(c.Int("group", 1), 0), operator.MaxSide))
 	if len(x.Shape) < 3 || len(f.Shape) != len(x.Shape) || groups < 1 || f.Shape[1]*groups != x.Shape[1] ||
 		f.Shape[0]%groups != 0 || f.Len() == 0 {
-		operator.Fail("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape,
-			groups, x.Shape)
+		operator.Fail("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape, groups, x.Shape)
 	}
 	w := NewWindow(c, x.Shape[2:], f.Shape[2:])
 	out := c.New(append([]int{x.Shape[0], f.Shape[0]}, w.Out...), onnx.Int32)
