@@ -233,7 +233,7 @@ func (c *Call) Pair(op string, x, y *tensor.Tensor) *tensor.Tensor {
 	if f == nil {
 		Fail("%s is not supported for these types", op)
 	}
-	x, y = c.asFloats(x), c.asFloats(y)
+	x, y = c.AsFloats(x), c.AsFloats(y)
 	in, shape, lies, own, last := c.alignOperands([]*tensor.Tensor{x, y})
 	out := c.NewFloats(shape)
 	if out.Len() == 0 {
@@ -323,7 +323,7 @@ func where(c *Call) []*tensor.Tensor {
 		shapes = append(shapes, in[i].Shape)
 	}
 	if in[1].IsFloat() != in[2].IsFloat() {
-		in[1], in[2] = c.asFloats(in[1]), c.asFloats(in[2])
+		in[1], in[2] = c.AsFloats(in[1]), c.AsFloats(in[2])
 	}
 	truth := Must(in[0].Integers())
 	shape := Must(tensor.Broadcast(shapes...))

@@ -45,7 +45,7 @@ func cast(c *Call) []*tensor.Tensor {
 func (c *Call) toFloat(x *tensor.Tensor, to onnx.DataType) *tensor.Tensor {
 	round := rounding(to)
 	was := x
-	x = c.asFloats(x)
+	x = c.AsFloats(x)
 	if round == nil {
 		return x
 	}
@@ -58,8 +58,8 @@ func (c *Call) toFloat(x *tensor.Tensor, to onnx.DataType) *tensor.Tensor {
 	return y
 }
 
-// asFloats returns a tensor of integers as floating-point numbers.
-func (c *Call) asFloats(x *tensor.Tensor) *tensor.Tensor {
+// AsFloats returns a tensor of integers as floating-point numbers.
+func (c *Call) AsFloats(x *tensor.Tensor) *tensor.Tensor {
 	if x.IsFloat() {
 		return x
 	}

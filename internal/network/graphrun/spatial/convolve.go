@@ -191,27 +191,9 @@ func convTranspose(c *operator.Call) []*tensor.Tensor {
 // sides of what that makes.
 func spreading(c *operator.Call, in, kernel []int) *Window {
 	n := len(in)
-	list := func(name string, least, otherwise int64) []int64 {
-		v := c.List(name)
-		if v == nil {
-			for range n {
-				v = append(v, otherwise)
-			}
-		}
-		for _, x := range v {
-			if x < least || x > operator.MaxSide {
-				operator.Fail("%s %d: each must be in %d..%d", name, v, least, operator.MaxSide)
-			}
-		}
-		if len(v) != n {
-			operator.Fail("%s is %d, but the input has %d axes", name, v, n)
-		}
-		return v
-	}
-	stride := list("strides", 1, 1)
-	dilation := list("dilations", 1, 1)
-	more := list("output_padding", 0, 0)
-	w := &Window{In: make([]int, n), Out: in, Kernel: kernel, Before: make([]int, n), After: make([]int, n)}
+	more := readList(c, "output_padding", n, 0, 0)
+	w := &Window{In: make([]int, n), Out: in, Kernel: kernel, Before: make([]int, n), After: make([]int, n),
+		Stride: readList(c, "strides", n, 1, 1), Dilation: readList(c, "dilations", n, 1, 1)}
 	w.setPads(c.List("pads"))
 	w.checkKernel()
 	want, auto := c.List("output_shape"), c.Text("auto_pad", "NOTSET")
@@ -219,8 +201,7 @@ func spreading(c *operator.Call, in, kernel []int) *Window {
 		operator.Fail("output_shape is %d, but the input has %d axes", want, n)
 	}
 	for i := range n {
-		w.Stride, w.Dilation = append(w.Stride, int(stride[i])), append(w.Dilation, int(dilation[i]))
-		full := (in[i]-1)*w.Stride[i] + (kernel[i]-1)*w.Dilation[i] + 1 + int(more[i])
+		full := (in[i]-1)*w.Stride[i] + (kernel[i]-1)*w.Dilation[i] + 1 + more[i]
 		side := full - w.Before[i] - w.After[i]
 		switch {
 		case want != nil:
