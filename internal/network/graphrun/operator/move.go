@@ -183,25 +183,23 @@ func split(c *Call) []*tensor.Tensor {
 	if len(parts) != len(c.Node.Outputs) {
 		Fail("it has %d parts for %d outputs: the numbers must be equal", len(parts), len(c.Node.Outputs))
 	}
-	total := int64(0)
+	return c.cutParts(x, axis, parts)
+}
+
+// cutParts cuts a tensor along an axis into parts of so many values, which make up the whole axis.
+func (c *Call) cutParts(x *tensor.Tensor, axis int, parts []int64) (list []*tensor.Tensor) {
+	stride, at := tensor.Strides(x.Shape), 0
 	for _, p := range parts {
-		if p < 0 || p > int64(side) {
-			Fail("its parts %d do not add up to the axis of %d", parts, side)
+		if p < 0 || p > int64(x.Shape[axis]-at) {
+			Fail("its parts %d do not add up to the axis of %d", parts, x.Shape[axis])
 		}
-		total += p
-	}
-	if total != int64(side) {
-		Fail("its parts %d do not add up to the axis of %d", parts, side)
-	}
-	var list []*tensor.Tensor
-	stride := tensor.Strides(x.Shape)
-	at := 0
-	for _, p := range parts {
 		to := slices.Clone(x.Shape)
 		to[axis] = int(p)
-		t := c.Gather(x, to, stride, at*stride[axis])
-		list = append(list, t)
+		list = append(list, c.Gather(x, to, stride, at*stride[axis]))
 		at += int(p)
+	}
+	if at != x.Shape[axis] {
+		Fail("its parts %d do not add up to the axis of %d", parts, x.Shape[axis])
 	}
 	return list
 }

@@ -137,24 +137,12 @@ func splitToSequence(c *Call) []*tensor.Tensor {
 	default:
 		parts = c.In[1].Ints
 	}
-	var list []*tensor.Tensor
-	own := tensor.Strides(x.Shape)
-	at := 0
-	for _, p := range parts {
-		if p < 0 || p > int64(side-at) {
-			Fail("its parts %d do not add up to the axis of %d", parts, side)
-		}
-		shape := slices.Clone(x.Shape)
-		shape[axis] = int(p)
-		t := c.Clone(c.Gather(x, shape, own, at*own[axis]))
+	list := c.cutParts(x, axis, parts)
+	for i, t := range list {
+		list[i] = c.Clone(t)
 		if single {
-			t.Shape = slices.Delete(shape, axis, axis+1)
+			list[i].Shape = slices.Delete(t.Shape, axis, axis+1)
 		}
-		list = append(list, t)
-		at += int(p)
-	}
-	if at != side {
-		Fail("its parts %d do not add up to the axis of %d", parts, side)
 	}
 	return Single(tensor.Sequence(list))
 }

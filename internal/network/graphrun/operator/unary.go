@@ -213,14 +213,10 @@ func clip(c *Call) []*tensor.Tensor {
 
 // testValues makes truths of floating-point numbers.
 func (c *Call) testValues(f func(float64) bool) []*tensor.Tensor {
-	c.RequireInputs(1)
-	x := c.Contiguous(c.In[0])
+	x := c.Input()
 	y := c.New(x.Shape, onnx.Bool)
 	for i := range y.Ints {
-		y.Ints[i] = 0
-		if f(x.Value(i)) {
-			y.Ints[i] = 1
-		}
+		y.SetValue(i, truth(f(x.Value(i))))
 	}
 	return Single(y)
 }
