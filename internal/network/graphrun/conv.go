@@ -38,6 +38,9 @@ func convolution(c *call) []*tensor.Tensor {
 	return c.Activate(y)
 }
 
+// convImage computes y[k] = sum over channels and taps of w[k] x, plus a bias, by the kernel of the engine. The
+// filters are packed once if they are constant. The kernel pads only at the start and more at the end: other
+// padding is added to the image first.
 func (c *call) convImage(w *spatial.Window, groups int) *tensor.Tensor {
 	x, ws := c.In[0], c.In[1].Shape
 	out := ws[0]

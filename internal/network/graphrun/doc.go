@@ -1,4 +1,5 @@
-// Package graphrun computes the operators of ONNX as they stand.
+// Package graphrun runs graphs of ONNX operators as they stand. The operators are in packages of their own: operator,
+// product and spatial, on tensors of package tensor.
 //
 //	p, err := graphrun.Compile(model, graphrun.Options{Input: image, Output: "embedding"})
 //	out, err := p.Run(pixels)

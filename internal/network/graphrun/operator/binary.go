@@ -96,6 +96,7 @@ func simplePair(f func(a, b float32) float32) pairLoop {
 	return func(y, a, b []float32, sa, sb int) { applyPair(y, a, b, sa, sb, f) }
 }
 
+// applyPair is the loop of operators that have no kernel of their own.
 func applyPair(y, a, b []float32, sa, sb int, f func(a, b float32) float32) {
 	for i := range y {
 		y[i] = f(a[i*sa], b[i*sb])
@@ -137,6 +138,7 @@ var comparisons = map[string]func(a, b float64) float64{
 	"GreaterOrEqual": func(a, b float64) float64 { return truth(a >= b) },
 }
 
+// truth is how ONNX counts booleans.
 func truth(yes bool) float64 {
 	if yes {
 		return 1
@@ -191,6 +193,8 @@ func (c *Call) intFunction(op string) func(a, b int64) int64 {
 	return nil
 }
 
+// twoInputs computes an operator of two inputs, which are broadcast to one shape from the last axis on. Before
+// opset 7 the second was aligned with an axis of the first by the attribute axis.
 func twoInputs(c *Call) []*tensor.Tensor {
 	c.RequireAllInputs()
 	if len(c.In) == 1 {
@@ -260,6 +264,7 @@ func (c *Call) Pair(op string, x, y *tensor.Tensor) *tensor.Tensor {
 	return out
 }
 
+// pairInts computes in int64 and wraps the result to the type of the first input, as C does.
 func (c *Call) pairInts(op string, x, y *tensor.Tensor) *tensor.Tensor {
 	f := c.intFunction(op)
 	if f == nil {
@@ -297,6 +302,7 @@ func variadic(c *Call) []*tensor.Tensor {
 	return Single(out)
 }
 
+// where is y = condition ? a : b, of three inputs that are broadcast to one shape.
 func where(c *Call) []*tensor.Tensor {
 	c.RequireInputs(3)
 	var in [3]*tensor.Tensor

@@ -5,6 +5,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
+// cast converts as C does: floating-point numbers lose their fraction, integers wrap, and whatever is not 0 is
+// true. Conversions to halves round, though the values stay float32.
 func cast(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	x := c.In[0]

@@ -61,6 +61,8 @@ func (c *Call) tryTranspose(out, x *tensor.Tensor, r *tensor.Rows, start int) bo
 	return true
 }
 
+// transpose is y[i] = x[perm(i)], by default with all axes in reverse. Between the two orders of an image only the
+// note of the order changes: no value is moved.
 func transpose(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	x := c.In[0]
@@ -166,6 +168,8 @@ func clampSlice(v int64, side int, step int64) int64 {
 	return min(max(v, -1), n-1)
 }
 
+// split cuts an axis into the parts that an input or, up to opset 12, an attribute gives, else into equal ones, of
+// which the last may be shorter.
 func split(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	axis := c.Axis("axis", 0, len(x.Shape))
@@ -204,6 +208,7 @@ func (c *Call) cutParts(x *tensor.Tensor, axis int, parts []int64) (list []*tens
 	return list
 }
 
+// expand broadcasts both ways: a side of 1 in the wanted shape leaves the one of the input.
 func expand(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	c.RequireInputs(2)
@@ -215,6 +220,7 @@ func expand(c *Call) []*tensor.Tensor {
 	return Single(c.Gather(x, to, tensor.SpreadStrides(x.Shape, to), 0))
 }
 
+// tile repeats the whole tensor along each axis.
 func tile(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	if !c.HasInput(1) {
@@ -282,6 +288,8 @@ func (c *Call) Join(list []*tensor.Tensor, axis int) *tensor.Tensor {
 	return out
 }
 
+// depthToSpace lays b x b groups of channels out as blocks of positions. In mode DCR the group is the outer part
+// of the channel, in mode CRD the inner one.
 func depthToSpace(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	b := int(min(max(c.Int("blocksize", 0), 0), 1<<16))
@@ -299,6 +307,7 @@ func depthToSpace(c *Call) []*tensor.Tensor {
 	return Single(out.View([]int{n, ch, h * b, w * b}))
 }
 
+// spaceToDepth is the inverse of depthToSpace in mode DCR.
 func spaceToDepth(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	b := int(min(max(c.Int("blocksize", 0), 0), 1<<16))

@@ -59,6 +59,7 @@ func (c *Call) placeIn(i, n, otherwise int) int {
 	return IndexOf(Must(c.In[i].Only("its position")), n)
 }
 
+// sequenceInsert puts a tensor before a place, by default behind the last.
 func sequenceInsert(c *Call) []*tensor.Tensor {
 	list := c.sequence()
 	c.RequireInputs(2)
@@ -96,6 +97,7 @@ func sequenceLength(c *Call) []*tensor.Tensor {
 	return Single(tensor.Integers([]int{}, []int64{int64(len(c.sequence()))}))
 }
 
+// concatFromSequence joins along an axis or, with new_axis, stacks along a new one.
 func concatFromSequence(c *Call) []*tensor.Tensor {
 	list := c.sequence()
 	if len(list) == 0 {
@@ -116,6 +118,8 @@ func concatFromSequence(c *Call) []*tensor.Tensor {
 	return Single(c.Join(list, at))
 }
 
+// splitToSequence cuts into parts of one size if that is a number, of the given sizes if they are a list, and else
+// into single values.
 func splitToSequence(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	axis := c.Axis("axis", 0, len(x.Shape))

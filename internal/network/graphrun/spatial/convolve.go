@@ -8,6 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
+// convInteger is Conv of integers less their zero points, in int32. Padding stands for the zero point.
 func convInteger(c *operator.Call) []*tensor.Tensor {
 	c.RequireInputs(2)
 	zero := int64(0)
@@ -24,6 +25,7 @@ func convInteger(c *operator.Call) []*tensor.Tensor {
 	return operator.Single(wholeConv(c, c.In[0], f, zero))
 }
 
+// qlinearConv convolves a quantized image by quantized filters and quantizes the sums again.
 func qlinearConv(c *operator.Call) []*tensor.Tensor {
 	c.RequireInputs(8)
 	f := product.SubtractZero(c, c.In[3], c.In[5], 0)
