@@ -18,7 +18,8 @@ type function struct {
 func (p *parsedModel) function(msg []byte, f *function) error {
 	d := &p.decoder
 	err := d.message(msg, fields{1: &f.name, 4: &f.inputs, 5: &f.outputs,
-		7: elements(d, nodeBytes, &f.body.Nodes, p.node), 10: &f.domain, 11: elements(d, attrBytes, &f.defaults, p.attr)})
+		7: elements(d, nodeBytes, &f.body.Nodes, p.node), 10: &f.domain,
+		11: elements(d, attrBytes, &f.defaults, p.attr)})
 	if err != nil {
 		return fmt.Errorf("function %s: %w", escape.Quote(f.name), err)
 	}
