@@ -225,9 +225,8 @@ type EvalConfig struct {
 // table lists all keys, in the order of config.yaml. Package objective has the keys of mine
 // and loss that only the loss reads.
 var table = keys.Table[Config]{
-	Keys:        slices.Concat(dataKeys, networkKeys, sampleKeys, objectiveKeys, trainKeys, evalKeys),
-	FreeSection: (*Config).freeSection,
-	CheckFree:   func(c *Config) error { _, err := c.objective(); return err },
+	Keys:      slices.Concat(dataKeys, networkKeys, sampleKeys, objectiveKeys, trainKeys, evalKeys),
+	CheckFree: func(c *Config) error { _, err := c.objective(); return err },
 
 	Sections: []string{"data", "network", "train", "loss", "mine", "sample", "eval"},
 	Important: []string{
@@ -247,17 +246,6 @@ type (
 	check  = keys.Check
 	report = keys.Report
 )
-
-// freeSection returns the named section if it is a map.
-func (c *Config) freeSection(section string) (map[string]any, bool) {
-	switch section {
-	case "mine":
-		return c.Mine, true
-	case "loss":
-		return c.Loss, true
-	}
-	return nil, false
-}
 
 // furtherKeys returns a remark that names the keys of the loss which may be set too.
 func furtherKeys(section string, m map[string]any) string {
@@ -301,7 +289,7 @@ type Key struct {
 func Reference() []Key {
 	var out []Key
 	for i := range table.Keys {
-		if k := &table.Keys[i]; k.Pointer != nil {
+		if k := &table.Keys[i]; k.Pointer(new(Config)) != nil {
 			out = append(out, Key{Name: k.Name, Default: k.DefaultText(), Help: k.Help, Values: k.Choices()})
 		}
 	}

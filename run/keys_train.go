@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/eval"
-
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/run/internal/keys"
 	"github.com/kindred-ml/kindred/train"
@@ -25,8 +24,7 @@ var (
 
 // sampleKeys are the keys of section sample, which describe batches.
 var sampleKeys = []key{
-	{
-		Name: "sample.name", Pointer: func(c *Config) any { return &c.Sample.Name },
+	{Name: "sample.name",
 		Help: "balanced: batches of classes x per_class samples; hierarchical: batches of coarse x fine x per_class " +
 			"samples",
 		Default: balanced, Values: samplers,
@@ -34,78 +32,51 @@ var sampleKeys = []key{
 			if v != customValue {
 				keys.OneOfNames("sampler")(v, words, bad)
 			}
-		}},
-	},
-	{
-		Name: "sample.classes", Pointer: func(c *Config) any { return &c.Sample.Classes },
-		Help:   "training labels in a batch; 0: enough for a batch of about 128",
+		}}},
+	{Name: "sample.classes", Help: "training labels in a batch; 0: enough for a batch of about 128",
 		Checks: []check{keys.AtLeast(0)}, UseRecorded: hasSameSampler,
 		Inapplicable: func(c *Config) string {
 			if c.Sample.Name == hierarchical {
 				return "hierarchical batches take sample.coarse and sample.fine instead"
 			}
 			return ""
-		},
-	},
-	{
-		Name: "sample.per_class", Pointer: func(c *Config) any { return &c.Sample.PerClass },
+		}},
+	{Name: "sample.per_class",
 		Help: "samples of each label in a batch; 0: the number that most labels have, 2 to 16, or more if there are " +
 			"few labels; hierarchical: 4",
-		Checks: []check{keys.AtLeast(0)}, UseRecorded: hasSameSampler,
-	},
-	{
-		Name: "sample.coarse", Pointer: func(c *Config) any { return &c.Sample.Coarse },
-		Help:   "hierarchical: coarse classes in a batch; 0: up to 4",
-		Checks: []check{keys.AtLeast(0)}, UseRecorded: hasSameSampler, Inapplicable: checkHierarchicalKey,
-	},
-	{
-		Name: "sample.fine", Pointer: func(c *Config) any { return &c.Sample.Fine },
-		Help:   "hierarchical: fine classes of each coarse class in a batch; 0: 2",
-		Checks: []check{keys.AtLeast(0)}, UseRecorded: hasSameSampler, Inapplicable: checkHierarchicalKey,
-	},
-	{
-		Name: "sample.views", Pointer: func(c *Config) any { return &c.Sample.Views },
+		Checks: []check{keys.AtLeast(0)}, UseRecorded: hasSameSampler},
+	{Name: "sample.coarse", Help: "hierarchical: coarse classes in a batch; 0: up to 4",
+		Checks: []check{keys.AtLeast(0)}, UseRecorded: hasSameSampler, Inapplicable: checkHierarchicalKey},
+	{Name: "sample.fine", Help: "hierarchical: fine classes of each coarse class in a batch; 0: 2",
+		Checks: []check{keys.AtLeast(0)}, UseRecorded: hasSameSampler, Inapplicable: checkHierarchicalKey},
+	{Name: "sample.views",
 		Help: "views of each sample in a batch, with different random changes (data.augment), for losses between " +
 			"views; 0: 2 for grey images from scratch with the default loss, else 1",
-		Checks: []check{keys.AtLeast(0)}, UseRecorded: alwaysRecorded,
-	},
-	{
-		Name: "sample.batches", Pointer: func(c *Config) any { return &c.Sample.Batches },
+		Checks: []check{keys.AtLeast(0)}, UseRecorded: alwaysRecorded},
+	{Name: "sample.batches",
 		Help: "steps in an epoch; 0: enough to draw about as many samples as the training part has, at least 1024 " +
 			"from a pretrained start",
-		Checks: []check{keys.AtLeast(0)}, UseRecorded: hasSameSampler,
-	},
+		Checks: []check{keys.AtLeast(0)}, UseRecorded: hasSameSampler},
 }
 
 // objectiveKeys are the keys of mine and loss that the start may decide.
 var objectiveKeys = []key{
-	{
-		Name: "mine.positives", Help: "policy that chooses the positives of an anchor; see docs/policies",
-		Values: objective.PositivePolicyNames(), UseRecorded: alwaysRecorded,
-	},
-	{
-		Name: "mine.negatives", Help: "policy that chooses the negatives of an anchor; see docs/policies",
-		Values: objective.NegativePolicyNames(), UseRecorded: alwaysRecorded,
-	},
-	{
-		Name: "loss.name", Help: "the loss", Values: objective.LossNames(), UseRecorded: alwaysRecorded,
-	},
-	{
-		Name: "loss.plus", Help: "list of further losses: each is a section like this one, with a weight",
-		UseRecorded: alwaysRecorded,
-	},
+	{Name: "mine.positives", Help: "policy that chooses the positives of an anchor; see docs/policies",
+		Values: objective.PositivePolicyNames(), UseRecorded: alwaysRecorded},
+	{Name: "mine.negatives", Help: "policy that chooses the negatives of an anchor; see docs/policies",
+		Values: objective.NegativePolicyNames(), UseRecorded: alwaysRecorded},
+	{Name: "loss.name", Help: "the loss", Values: objective.LossNames(), UseRecorded: alwaysRecorded},
+	{Name: "loss.plus", Help: "list of further losses: each is a section like this one, with a weight",
+		UseRecorded: alwaysRecorded},
 }
 
 // trainKeys are the keys of section train, which describe the optimization.
 var trainKeys = []key{
-	{
-		Name: "train.epochs", Pointer: func(c *Config) any { return &c.Train.Epochs },
+	{Name: "train.epochs",
 		Help: "most epochs of sample.batches steps; 0: 10, or from a pretrained start enough to draw 100,000 " +
 			"samples or each sample 32 times (12 times with schedule cosine, but at least 12,288 samples), at least 4",
-		Checks: []check{keys.AtLeast(0)}, UseRecorded: alwaysRecorded,
-	},
-	{
-		Name: "train.minutes", Pointer: func(c *Config) any { return &c.Train.Minutes },
+		Checks: []check{keys.AtLeast(0)}, UseRecorded: alwaysRecorded},
+	{Name: "train.minutes",
 		Help: "minutes from the start of the run to its end: the pace is measured, and config.yaml then has the " +
 			"number of epochs that fits, in place of the minutes; 0: the length is train.epochs",
 		Checks: []check{keys.NonNegative, func(v any, _ []string, bad report) {
@@ -121,53 +92,31 @@ var trainKeys = []key{
 				return "it limits the time too: leave train.budget out"
 			}
 			return ""
-		},
-	},
-	{
-		Name: "train.budget", Pointer: func(c *Config) any { return &c.Train.Budget },
+		}},
+	{Name: "train.budget",
 		Help: "end after the epoch in which training has taken this long, such as 10m; the number of epochs then " +
 			"depends on the machine; empty: no limit",
 		Checks: []check{func(v any, _ []string, bad report) {
 			if _, err := parseBudget(v.(string)); err != nil {
 				bad("%v", err)
 			}
-		}},
-	},
-	{
-		Name: "train.optimizer", Pointer: func(c *Config) any { return &c.Train.Optimizer },
-		Help:    strings.Join(optimizers, ", "),
-		Default: string(train.Adam), Values: optimizers, Checks: []check{keys.OneOfNames("optimizer")},
-	},
-	{
-		Name: "train.lr", Pointer: func(c *Config) any { return &c.Train.LR },
+		}}},
+	{Name: "train.optimizer", Help: strings.Join(optimizers, ", "),
+		Default: string(train.Adam), Values: optimizers, Checks: []check{keys.OneOfNames("optimizer")}},
+	{Name: "train.lr",
 		Help: "learning rate; 0: 0.001; from a pretrained start 0.0003 with the default loss or a frozen body, else " +
 			"0.0001; with a trained body 0.0001 and 0.00003 if fewer than 10 labels train and the test has other " +
 			"classes",
-		Checks: []check{keys.NonNegative}, UseRecorded: alwaysRecorded,
-	},
-	{
-		Name: "train.loss_lr", Pointer: func(c *Config) any { return &c.Train.LossLR },
-		Help:   "learning rate of the loss's own parameters; 0: the loss's default, else lr",
-		Checks: []check{keys.NonNegative},
-	},
-	{
-		Name: "train.proxies", Pointer: func(c *Config) any { return &c.Train.Proxies },
+		Checks: []check{keys.NonNegative}, UseRecorded: alwaysRecorded},
+	{Name: "train.loss_lr", Help: "learning rate of the loss's own parameters; 0: the loss's default, else lr",
+		Checks: []check{keys.NonNegative}},
+	{Name: "train.proxies",
 		Help: "start of a loss's proxies: random, or means (of the embeddings of each class before training); empty: " +
 			"means from a pretrained start, else random",
-		Values: []string{randomProxies, meanProxies}, Checks: []check{keys.OneOf}, UseRecorded: startedPretrained,
-	},
-	{
-		Name: "train.momentum", Pointer: func(c *Config) any { return &c.Train.Momentum },
-		Help:    "momentum of sgd",
-		Default: 0.9, Checks: []check{keys.Fraction},
-	},
-	{
-		Name: "train.weight_decay", Pointer: func(c *Config) any { return &c.Train.WeightDecay },
-		Help:   "weight decay",
-		Checks: []check{keys.NonNegative},
-	},
-	{
-		Name: "train.depth", Pointer: func(c *Config) any { return &c.Train.Depth },
+		Values: []string{randomProxies, meanProxies}, Checks: []check{keys.OneOf}, UseRecorded: startedPretrained},
+	{Name: "train.momentum", Help: "momentum of sgd", Default: 0.9, Checks: []check{keys.Fraction}},
+	{Name: "train.weight_decay", Help: "weight decay", Checks: []check{keys.NonNegative}},
+	{Name: "train.depth",
 		Help: "factor for the learning rate of the first layer, with equal steps up to 1 for the last; 0: 0.1 from " +
 			"a pretrained start with a trained body, else 1",
 		UseRecorded: alwaysRecorded,
@@ -175,15 +124,9 @@ var trainKeys = []key{
 			if v.(float64) > 1 {
 				bad("%v: must be at most 1", v)
 			}
-		}},
-	},
-	{
-		Name: "train.clip", Pointer: func(c *Config) any { return &c.Train.Clip },
-		Help:   "largest norm of the gradient; 0: no limit",
-		Checks: []check{keys.NonNegative},
-	},
-	{
-		Name: "train.schedule", Pointer: func(c *Config) any { return &c.Train.Schedule },
+		}}},
+	{Name: "train.clip", Help: "largest norm of the gradient; 0: no limit", Checks: []check{keys.NonNegative}},
+	{Name: "train.schedule",
 		Help: strings.Join(schedules, ", ") + "; empty: cosine with the default loss of a pretrained start and " +
 			"with train.minutes, else constant",
 		Values: schedules, UseRecorded: alwaysRecorded,
@@ -191,11 +134,8 @@ var trainKeys = []key{
 			if v != "" {
 				keys.OneOfNames("schedule")(v, words, bad)
 			}
-		}},
-	},
-	{
-		Name: "train.steps", Pointer: func(c *Config) any { return &c.Train.Steps },
-		Help: "epochs after which schedule step multiplies the rate by gamma",
+		}}},
+	{Name: "train.steps", Help: "epochs after which schedule step multiplies the rate by gamma",
 		CheckOthers: func(c *Config, bad report) {
 			steps := c.Train.Steps
 			if c.Train.Schedule == string(train.StepDown) && len(steps) == 0 {
@@ -204,22 +144,13 @@ var trainKeys = []key{
 			if !slices.IsSorted(steps) || len(steps) > 0 && steps[0] < 1 {
 				bad("%v: must be epochs in ascending order", steps)
 			}
-		},
-	},
-	{
-		Name: "train.gamma", Pointer: func(c *Config) any { return &c.Train.Gamma },
-		Help:    "factor of schedule step",
-		Default: 0.1, Checks: []check{keys.Positive},
-	},
-	{
-		Name: "train.warmup", Pointer: func(c *Config) any { return &c.Train.Warmup },
+		}},
+	{Name: "train.gamma", Help: "factor of schedule step", Default: 0.1, Checks: []check{keys.Positive}},
+	{Name: "train.warmup",
 		Help: "epochs over which the rate grows linearly at the start; 0: none, or 2,048 samples with the default " +
 			"loss of a pretrained start, at most half of the run",
-		Checks: []check{keys.NonNegative}, UseRecorded: startedPretrained,
-	},
-	{
-		Name: "train.groups", Pointer: func(c *Config) any { return &c.Train.Groups },
-		Help: "learning rates by parameter name: [{prefix: fc, scale: 10, no_decay: true}]",
+		Checks: []check{keys.NonNegative}, UseRecorded: startedPretrained},
+	{Name: "train.groups", Help: "learning rates by parameter name: [{prefix: fc, scale: 10, no_decay: true}]",
 		Checks: []check{func(v any, _ []string, bad report) {
 			for _, g := range v.([]Group) {
 				if g.Prefix == "" {
@@ -229,33 +160,21 @@ var trainKeys = []key{
 					bad("group %q: scale is %v: must not be negative", g.Prefix, g.Scale)
 				}
 			}
-		}},
-	},
-	{
-		Name: "train.seed", Pointer: func(c *Config) any { return &c.Train.Seed },
-		Help:    "seed for everything random",
-		Default: uint64(1),
-	},
-	{
-		Name: "train.best", Pointer: func(c *Config) any { return &c.Train.Best },
+		}}},
+	{Name: "train.seed", Help: "seed for everything random", Default: uint64(1)},
+	{Name: "train.best",
 		Help: "keep the epoch with the highest value of this metric, such as validation_recall@1; none: keep the " +
 			"last; empty: validation_margin if the gallery is training samples of the same classes, validation_map@r " +
 			"with the default loss of a pretrained start, else validation_margin+distractors; none without validation",
-		UseRecorded: alwaysRecorded,
-	},
-	{
-		Name: "train.smooth", Pointer: func(c *Config) any { return &c.Train.Smooth },
+		UseRecorded: alwaysRecorded},
+	{Name: "train.smooth",
 		Help:   "number of evaluations whose mean is the score of an epoch for train.best; 0, 1: only the epoch's own",
-		Checks: []check{keys.AtLeast(0)}, UseRecorded: startedPretrained,
-	},
-	{
-		Name: "train.patience", Pointer: func(c *Config) any { return &c.Train.Patience },
+		Checks: []check{keys.AtLeast(0)}, UseRecorded: startedPretrained},
+	{Name: "train.patience",
 		Help: "end after this many evaluations without a higher score of train.best; 0: never, or from a pretrained " +
 			"start as many as draw 12,288 samples, at least 4, unless train.minutes is set",
-		Checks: []check{keys.AtLeast(0)}, UseRecorded: startedPretrained,
-	},
-	{
-		Name: "train.average", Pointer: func(c *Config) any { return &c.Train.Average },
+		Checks: []check{keys.AtLeast(0)}, UseRecorded: startedPretrained},
+	{Name: "train.average",
 		Help: "number of epochs, or of steps (\"48 steps\"), over which weights are averaged; the average is scored " +
 			"and kept; none: no average; empty: the steps that draw 6,144 samples from a pretrained start, else none",
 		UseRecorded: alwaysRecorded,
@@ -263,37 +182,24 @@ var trainKeys = []key{
 			if _, err := parseAverage(v.(string), 1); err != nil {
 				bad("%v", err)
 			}
-		}},
-	},
-	{
-		Name: "train.line", Pointer: func(c *Config) any { return &c.Train.Line },
+		}}},
+	{Name: "train.line",
 		Help: "number of points on the straight line from the starting weights to the best epoch's; the best point " +
 			"is kept; 0, 1: the best epoch itself",
-		Checks: []check{keys.AtLeast(0), keys.AtMost(100, " points")}, UseRecorded: startedPretrained,
-	},
-	{
-		Name: "train.chunk", Pointer: func(c *Config) any { return &c.Train.Chunk }, UseRecorded: startedPretrained,
+		Checks: []check{keys.AtLeast(0), keys.AtMost(100, " points")}, UseRecorded: startedPretrained},
+	{Name: "train.chunk", UseRecorded: startedPretrained,
 		Help: "most samples in the network at a time; a larger batch goes through it in pieces, twice; 0: whole " +
 			"batches, or from a pretrained start the largest pieces that fit the memory",
-		Checks: []check{keys.AtLeast(0)},
-	},
-	{
-		Name: "train.tensorboard", Pointer: func(c *Config) any { return &c.Train.TensorBoard },
-		Help: "also write every epoch for TensorBoard, as events.out.tfevents.kindred in the run folder",
-	},
-	{
-		Name: "train.checkpoint", Pointer: func(c *Config) any { return &c.Train.Checkpoint },
-		Help:   "also write the checkpoint every n steps; 0: only after each epoch",
-		Checks: []check{keys.AtLeast(0)},
-	},
+		Checks: []check{keys.AtLeast(0)}},
+	{Name: "train.tensorboard",
+		Help: "also write every epoch for TensorBoard, as events.out.tfevents.kindred in the run folder"},
+	{Name: "train.checkpoint", Help: "also write the checkpoint every n steps; 0: only after each epoch",
+		Checks: []check{keys.AtLeast(0)}},
 }
 
 // evalKeys are the keys of section eval.
 var evalKeys = []key{
-	{
-		Name: "eval.recall", Pointer: func(c *Config) any { return &c.Eval.Recall },
-		Help:    "k of Recall@k",
-		Default: []int{1, 5, 10},
+	{Name: "eval.recall", Help: "k of Recall@k", Default: []int{1, 5, 10},
 		Checks: []check{func(v any, _ []string, bad report) {
 			if len(v.([]int)) == 0 {
 				bad("empty: give at least one k")
@@ -303,15 +209,10 @@ var evalKeys = []key{
 					bad("%d: must be 1 or more", n)
 				}
 			}
-		}},
-	},
-	{
-		Name: "eval.every", Pointer: func(c *Config) any { return &c.Eval.Every },
-		Help:    "evaluate after every n-th epoch, and after the last",
-		Default: 1, Checks: []check{keys.AtLeast(1)},
-	},
-	{
-		Name: "eval.metrics", Pointer: func(c *Config) any { return &c.Eval.Metrics },
+		}}},
+	{Name: "eval.every", Help: "evaluate after every n-th epoch, and after the last",
+		Default: 1, Checks: []check{keys.AtLeast(1)}},
+	{Name: "eval.metrics",
 		Help: "further metrics after the last epoch, with the names of kindred eval; fine:nmi or label:nmi+30 for " +
 			"one column of labels",
 		Checks: []check{func(v any, _ []string, bad report) {
@@ -320,28 +221,13 @@ var evalKeys = []key{
 					bad("%v", err)
 				}
 			}
-		}},
-	},
-	{
-		Name: "eval.distance", Pointer: func(c *Config) any { return &c.Eval.Distance },
-		Help:    strings.Join(distances, ", "),
-		Default: eval.Euclidean.String(), Values: distances,
-		Checks: []check{keys.ParsedBy(func(s string) error { _, err := eval.ParseDistance(s); return err })},
-	},
-	{
-		Name: "eval.train", Pointer: func(c *Config) any { return &c.Eval.Train },
-		Help:   "also score the first n training samples; 0: none, -1: all",
-		Checks: []check{keys.AtLeast(-1)},
-	},
-	{
-		Name: "eval.keep", Pointer: func(c *Config) any { return &c.Eval.Keep },
-		Help: "keep the embeddings of every evaluation, and those before training, in snapshots/",
-	},
-	{
-		Name: "eval.batch", Pointer: func(c *Config) any { return &c.Eval.Batch },
-		Help:    "images per batch in evaluation",
-		Default: 64, Checks: []check{keys.AtLeast(1)},
-	},
+		}}},
+	{Name: "eval.distance", Help: strings.Join(distances, ", "), Default: eval.Euclidean.String(), Values: distances,
+		Checks: []check{keys.ParsedBy(func(s string) error { _, err := eval.ParseDistance(s); return err })}},
+	{Name: "eval.train", Help: "also score the first n training samples; 0: none, -1: all",
+		Checks: []check{keys.AtLeast(-1)}},
+	{Name: "eval.keep", Help: "keep the embeddings of every evaluation, and those before training, in snapshots/"},
+	{Name: "eval.batch", Help: "images per batch in evaluation", Default: 64, Checks: []check{keys.AtLeast(1)}},
 }
 
 // checkHierarchicalKey refuses a key that only hierarchical batches use.
