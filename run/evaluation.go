@@ -80,20 +80,23 @@ func listScoredSets(sel *split.Parts, cfg *Config) []*scoredSet {
 func newScoredSets(sel *split.Parts, cfg *Config, bytes bool) ([]*scoredSet, error) {
 	sets := listScoredSets(sel, cfg)
 	for _, s := range sets {
-		var err error
-		if s.queryFeed, err = newFeed(s.query, cfg.Data, cfg.Train.Seed, false, bytes); err != nil {
+		if err := s.openFeeds(cfg, bytes); err != nil {
 			return nil, err
 		}
-		if s.gallery != nil {
-			if s.galleryFeed, err = newFeed(s.gallery, cfg.Data, cfg.Train.Seed, false, bytes); err != nil {
-				return nil, err
-			}
-		}
-		if err = s.addDistractors(cfg, sel.Train, bytes); err != nil {
+		if err := s.addDistractors(cfg, sel.Train, bytes); err != nil {
 			return nil, err
 		}
 	}
 	return sets, nil
+}
+
+// openFeeds makes the feeds of the queries and of the gallery.
+func (s *scoredSet) openFeeds(cfg *Config, bytes bool) (err error) {
+	s.queryFeed, err = newFeed(s.query, cfg.Data, cfg.Train.Seed, false, bytes)
+	if err == nil && s.gallery != nil {
+		s.galleryFeed, err = newFeed(s.gallery, cfg.Data, cfg.Train.Seed, false, bytes)
+	}
+	return err
 }
 
 // sampleEvenly returns n samples of a part at equal distances, or all if n is negative or at least
@@ -109,34 +112,32 @@ func sampleEvenly(p *data.Part, n int) *data.Part {
 	return p.Subset(pos)
 }
 
-// labelColumns returns the label columns that can be scored and their names: the fine label, and the
-// training label if it groups the samples differently.
-func (s *scoredSet) labelColumns() (names []string, query, gallery [][]int64) {
-	names, query = []string{fineColumn}, [][]int64{s.query.Fine}
-	if s.gallery != nil {
-		gallery = [][]int64{s.gallery.Fine}
-	}
+// columns names the label columns that can be scored: the fine label, and the training label if it groups the samples
+// differently.
+func (s *scoredSet) columns() []string {
 	if s.query.HasTwoLevels() {
-		names, query = append(names, labelColumn), append(query, s.query.Label)
-		if s.gallery != nil {
-			gallery = append(gallery, s.gallery.Label)
-		}
+		return scoredColumns
 	}
-	return names, query, gallery
+	return scoredColumns[:1]
+}
+
+// columnLabels returns the labels of a scored column.
+func columnLabels(p *data.Part, column string) []int64 {
+	if column == labelColumn {
+		return p.Label
+	}
+	return p.Fine
 }
 
 // embedAll computes the embeddings of a set and keeps them.
 func (s *scoredSet) embedAll(ctx context.Context, net train.Network, batch int) (err error) {
-	if s.q, err = embedFeed(ctx, net, s.queryFeed, batch); err != nil {
-		return err
-	}
-	if s.gallery != nil {
-		if s.g, err = embedFeed(ctx, net, s.galleryFeed, batch); err != nil {
-			return err
+	for _, of := range []struct {
+		feed *feed.Feed
+		to   **Embeddings
+	}{{s.queryFeed, &s.q}, {s.galleryFeed, &s.g}, {s.distractorFeed, &s.d}} {
+		if of.feed != nil && err == nil {
+			*of.to, err = embedFeed(ctx, net, of.feed, batch)
 		}
-	}
-	if s.distractorFeed != nil {
-		s.d, err = embedFeed(ctx, net, s.distractorFeed, batch)
 	}
 	return err
 }
@@ -159,42 +160,27 @@ func scoreAll(ctx context.Context, sets []*scoredSet, net train.Network, cfg *Co
 	return out, nil
 }
 
-// score embeds a set and measures it.
+// score embeds a set and measures it by the metrics of each column.
 func (s *scoredSet) score(ctx context.Context, net train.Network, cfg *Config, metrics map[string][]eval.Metric) (
 	[]train.Metric, error) {
 	if err := s.embedAll(ctx, net, cfg.Eval.Batch); err != nil {
 		return nil, err
 	}
-	names, qLabels, gLabels := s.labelColumns()
-	set := func(e *Embeddings, labels [][]int64) *eval.Set {
-		out := &eval.Set{X: e.X}
-		for _, l := range labels {
-			out.Labels = append(out.Labels, labelsAt(l, e.Pos))
-		}
-		return out
-	}
-	var g *eval.Set
-	if s.g != nil {
-		g = set(s.g, gLabels)
-	}
 	distance, err := eval.ParseDistance(cfg.Eval.Distance)
 	if err != nil {
 		return nil, err
 	}
-	q := set(s.q, qLabels)
 	var out []train.Metric
-	for c, name := range names {
+	for _, name := range s.columns() {
 		wanted := metrics[name]
 		if m := (eval.Metric{Kind: validationMetric}); s.set == ValidationSet && !slices.Contains(wanted, m) {
 			wanted = append(slices.Clone(wanted), m)
 		}
-		one := eval.Set{X: q.X, Labels: q.Labels[c : c+1]}
-		var gallery *eval.Set
-		if g != nil {
-			gallery = &eval.Set{X: g.X, Labels: g.Labels[c : c+1]}
+		if len(wanted) == 0 {
+			continue
 		}
-		rep, err := eval.Evaluate(ctx, one, gallery, eval.Config{
-			Metrics: wanted, Columns: names[c : c+1], Distance: distance, SelfRows: s.selfRows(),
+		rep, err := eval.Evaluate(ctx, *s.q.columnSet(name), s.g.columnSet(name), eval.Config{
+			Metrics: wanted, Columns: []string{name}, Distance: distance, SelfRows: s.selfRows(),
 			Clustering: eval.ClusteringOptions{Seed: cfg.Train.Seed},
 		})
 		if err != nil {
@@ -336,15 +322,15 @@ func adviseSearch(d *data.Dataset) string {
 // checkLabels checks the labels of one set. If k exceeds the number of other items, Recall@k would
 // be 1 for every network. Only the default may contain such a k.
 func (s *scoredSet) checkLabels(cfg *Config, metrics map[string][]eval.Metric) error {
-	names, query, gallery := s.labelColumns()
 	var errs []error
-	for c, name := range names {
-		var g [][]int64
+	for _, name := range s.columns() {
+		var gallery [][]int64
 		var self []int32
-		others := len(query[c]) - 1
-		if gallery != nil {
-			g = gallery[c : c+1]
-			others = len(gallery[c])
+		query := [][]int64{columnLabels(s.query, name)}
+		others := s.query.Len() - 1
+		if s.gallery != nil {
+			gallery = [][]int64{columnLabels(s.gallery, name)}
+			others = s.gallery.Len()
 		}
 		for _, pos := range s.selfPositions {
 			self = append(self, int32(pos))
@@ -352,8 +338,8 @@ func (s *scoredSet) checkLabels(cfg *Config, metrics map[string][]eval.Metric) e
 		if self != nil && !slices.Contains(self, -1) {
 			others--
 		}
-		if err := eval.Check(query[c:c+1], g,
-			eval.Config{Metrics: metrics[name], Columns: names[c : c+1], SelfRows: self}); err != nil {
+		if err := eval.Check(query, gallery,
+			eval.Config{Metrics: metrics[name], Columns: []string{name}, SelfRows: self}); err != nil {
 			errs = append(errs, err)
 			continue
 		}

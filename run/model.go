@@ -206,6 +206,14 @@ func (e *Embeddings) recorded() record.Embeddings {
 	return record.Embeddings{X: e.X, WriteLabels: e.WriteLabels}
 }
 
+// columnSet returns the embeddings with the labels of a scored column; nil if e is nil.
+func (e *Embeddings) columnSet(column string) *eval.Set {
+	if e == nil {
+		return nil
+	}
+	return &eval.Set{X: e.X, Labels: [][]int64{labelsAt(columnLabels(e.Part, column), e.Pos)}}
+}
+
 // Labels returns the training label of every row.
 func (e *Embeddings) Labels() []int64 { return labelsAt(e.Part.Label, e.Pos) }
 

@@ -18,15 +18,13 @@ import (
 // it:
 //
 //	data      data.go              the data set
-//	          encoders.go          which of several networks to start from
-//	start     pretrained_start.go  the start of the network
+//	start     start.go             the start of the network, or which of several
 //	loss      objective.go         the loss, and the recipe that follows from the start
 //	split     split.go             which samples train, validate and test
-//	          images.go            how images become the network's input, and which network is trained
-//	          image_size.go        the size of images, by a measurement
+//	          images.go            how images become the network's input, their size, and which network is trained
 //	batches   batches.go           the batches of an epoch
 //	schedule  schedule.go          the number of epochs, and the learning rate
-//	feeds     feed.go              what reads the samples
+//	feeds     data.go              what reads the samples
 //	network   network.go           the network, within the limit on memory (memory.go)
 //	          head.go              the embedding layer, the proxies and the policies, by the features before training
 //	others    network.go           the objective and the optimizer
