@@ -14,7 +14,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/internal/base/option"
@@ -468,4 +471,69 @@ func parseTable(r io.Reader) (*EpochTable, error) {
 			t.Values[t.Columns[i]] = append(t.Values[t.Columns[i]], v)
 		}
 	}
+}
+
+// Setting is a key of a configuration, "loss.margin", with its value as written.
+type Setting struct{ Key, Value string }
+
+// Settings lists every key of the configuration with its value, as
+// Folder.Settings does.
+func (c Config) Settings() ([]Setting, error) { return parseSettings(c.YAML()) }
+
+// parseSettings flattens a YAML document of nested maps and keeps its order.
+func parseSettings(text []byte) ([]Setting, error) {
+	if _, err := yamltext.Parse(text); err != nil {
+		return nil, err
+	}
+	var doc yaml.MapSlice
+	if err := yaml.UnmarshalWithOptions(text, &doc, yaml.UseOrderedMap()); err != nil {
+		return nil, errors.New(yaml.FormatError(err, false, true))
+	}
+	var out []Setting
+	var walk func(prefix string, m yaml.MapSlice)
+	walk = func(prefix string, m yaml.MapSlice) {
+		for _, item := range m {
+			key := prefix + fmt.Sprint(item.Key)
+			if sub, ok := item.Value.(yaml.MapSlice); ok {
+				walk(key+".", sub)
+				continue
+			}
+			out = append(out, Setting{key, valueText(item.Value)})
+		}
+	}
+	walk("", doc)
+	return out, nil
+}
+
+func valueText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case []any:
+		parts := make([]string, len(v))
+		for i, e := range v {
+			parts[i] = valueText(e)
+		}
+		return strings.Join(parts, ", ")
+	}
+	return fmt.Sprint(v)
+}
+
+// Load reads the network of the run in dir.
+func Load(dir string) (*Model, error) {
+	f, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	return f.Model()
+}
+
+// Save writes the configuration and the network, but no training state, into an existing
+// folder, for Load.
+func (m *Model) Save(dir string) error {
+	f := &Folder{record.Dir{Path: dir}}
+	if err := atomic.WriteFile(f.ConfigPath(), atomic.Bytes(m.Config.YAML())); err != nil {
+		return err
+	}
+	return m.Net.Save(dir)
 }

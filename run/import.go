@@ -18,48 +18,6 @@ import (
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
-// includesNetwork reports whether the weights are in a file that includes its network.
-func (n *NetworkConfig) includesNetwork() bool {
-	return strings.EqualFold(filepath.Ext(n.Pretrained), ".onnx")
-}
-
-// PretrainedIsFile reports whether Pretrained is a file instead of a name of weights.
-func (n *NetworkConfig) PretrainedIsFile() bool {
-	return filepath.Ext(n.Pretrained) != "" || strings.ContainsRune(n.Pretrained, filepath.Separator)
-}
-
-// isPretrained reports whether the network starts from pretrained weights.
-func (n *NetworkConfig) isPretrained() bool { return n.Pretrained != "" && n.Pretrained != none }
-
-// importFileNetwork imports the network of network.pretrained from the file at path, for images of
-// the given side. It returns nil if the file includes no network.
-func (c *Config) importFileNetwork(path string, size int) (*onnxnet.Network, error) {
-	if !c.Network.includesNetwork() {
-		return nil, nil
-	}
-	net, err := onnxnet.Read(path, onnxnet.Options{Cut: c.Network.Cut, Size: size})
-	if err != nil {
-		return nil, fmt.Errorf("network.pretrained: %w", err)
-	}
-	return net, nil
-}
-
-// fileSpec returns the network of a file with the head that the configuration asks for.
-func fileSpec(cfg *Config, file *onnxnet.Network, h, w, ch int) (*nn.Spec, error) {
-	n := &cfg.Network
-	if in := file.Spec.Input; in.H != h || in.W != w || in.C != ch {
-		return nil, fmt.Errorf("network.pretrained: %s takes samples of %s, not of %d x %d x %d", n.Pretrained, in, h,
-			w, ch)
-	}
-	spec, err := zoo.WithHead(file.Spec, zoo.Options{
-		Dim: n.Dim, Normalize: n.Normalize == On, HeadNorm: n.HeadNorm, Dropout: n.Dropout, NoHead: n.Dim == 0,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("network.pretrained: %s: %w", n.Pretrained, err)
-	}
-	return spec, nil
-}
-
 // Import returns an existing network unchanged, and remarks for the user. path is an ONNX
 // file, a folder that nn.Net.Save wrote, or one of its files, or a folder of Hugging Face or timm
 // (config.json and weights of a network of package nn/zoo). Size, Channels, Fit, Shorter, Resample, Colours
@@ -427,3 +385,6 @@ func projectionLen(f *safetensors.File) int {
 	}
 	return 0
 }
+
+// publishedWeights is the file of weights in a folder of Hugging Face's libraries or timm.
+const publishedWeights = "model.safetensors"

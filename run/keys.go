@@ -1,39 +1,18 @@
 package run
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/internal/network/published"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/run/internal/keys"
 	"github.com/kindred-ml/kindred/train"
-)
-
-// none turns a setting off. An empty text leaves the choice to the data or the start.
-const none = "none"
-
-// The values of data.chroma. The published networks were trained on pictures whose colours were
-// enlarged smoothly; doing the same gains half a point of recall on cub100.
-const (
-	repeatChroma = "repeat"
-	smoothChroma = "smooth"
-)
-
-// The values of data.colours.
-const (
-	srgbColours = "srgb"
-	rawColours  = published.Raw
 )
 
 // dataKeys are the keys of section data: what to train and test on.
@@ -65,7 +44,8 @@ var dataKeys = []key{
 			"images:0.2, or classes if most classes are small",
 		Values:      []string{"official", "images:0.2", "classes", "both:0.2", "fold:1/4", "benchmark"},
 		UseRecorded: alwaysRecorded},
-	{Name: "data.train_classes", Help: "fine classes to train on, such as 0-5; empty: all classes of the training side"},
+	{Name: "data.train_classes",
+		Help: "fine classes to train on, such as 0-5; empty: all classes of the training side"},
 	{Name: "data.test_classes", Help: "fine classes to test on; empty: all classes of the test side"},
 	{Name: "data.train_limit", Help: "use only the first n training samples of each fine class; 0: all",
 		Checks: []check{keys.AtLeast(0)}},
@@ -499,42 +479,6 @@ func checkHierarchicalKey(c *Config) string {
 		return "only for sample.name=" + hierarchical
 	}
 	return ""
-}
-
-// NumEpochs returns Epochs or, if that is 0, the number of epochs of a run from scratch.
-func (t *TrainConfig) NumEpochs() int { return cmp.Or(t.Epochs, scratchEpochs) }
-
-// parseBudget reads train.budget, the time that training may take. It returns 0 for no limit.
-func parseBudget(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("%q: must be a length of time, such as 90s, 10m or 1h30m", text)
-	}
-	return d, nil
-}
-
-// stepsWord ends a train.weightAverage that is a number of steps.
-const stepsWord = " steps"
-
-// parseAverage reads train.weightAverage and returns the number of epochs over which weights are
-// averaged, or 0. steps is the number of steps in an epoch.
-func parseAverage(text string, steps int) (float64, error) {
-	if text == "" || text == none {
-		return 0, nil
-	}
-	number, inSteps := strings.CutSuffix(text, stepsWord)
-	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(v > 0) || math.IsInf(v, 1) {
-		return 0, fmt.Errorf("%q: must be a positive number of epochs, such as 3, or of steps, such as \"48 "+
-			"steps\", or %s", text, none)
-	}
-	if inSteps {
-		v /= float64(steps)
-	}
-	return v, nil
 }
 
 // alwaysRecorded is the Begun of keys for which zero means that the data or the start decides.

@@ -1,6 +1,6 @@
 // Package keys reads, checks and writes a configuration by a table of its keys. The entry of a
-// key has its name, its help, the place of its value and the allowed values. A new key needs a
-// field of the configuration and an entry. The configuration is of any type C.
+// key has its name, which is also that of its field in the configuration, its help and the allowed values. A new key
+// needs a field and an entry. The configuration is of any type C.
 package keys
 
 import (
@@ -49,9 +49,9 @@ type Key[C any] struct {
 	Opposite string
 }
 
-// Pointer returns a pointer to the key's value in a configuration, of a type that Parse knows: to the field that has the
-// key's name, without underscores and in any case, in the field that has the section's name. It is nil for the keys of
-// free sections, which are maps.
+// Pointer returns a pointer to the key's value in a configuration, of a type that Parse knows: to the field that has
+// the key's name, without underscores and in any case, in the field that has the section's name. It is nil for the keys
+// of free sections, which are maps.
 func (k *Key[C]) Pointer(c *C) any {
 	section := field(reflect.ValueOf(c).Elem(), k.section())
 	if section.Kind() == reflect.Map {

@@ -71,8 +71,8 @@ func TestParseAndWrite(t *testing.T) {
 	if err := tab.Parse(&c, "f", []byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	if c.Train.Epochs != 3 || c.Train.Rate != 0.5 || c.Train.Kind != "b" || !c.Train.Strict || len(c.Train.Parts) != 1 || c.Train.Parts[0].Scale != 2 ||
-		c.Loss["name"] != "l" {
+	if tr := &c.Train; tr.Epochs != 3 || tr.Rate != 0.5 || tr.Kind != "b" || !tr.Strict || len(tr.Parts) != 1 ||
+		tr.Parts[0].Scale != 2 || c.Loss["name"] != "l" {
 		t.Errorf("read as %+v", c)
 	}
 	again := settings{Loss: map[string]any{}}
