@@ -24,12 +24,6 @@ type batches struct {
 	choosesSteps bool // the configuration leaves the number of steps in an epoch open
 }
 
-// settle makes the sampler of a run.
-func (b *batches) settle(c *Config, opts *Options, start *networkStart, o *objective.Options) error {
-	b.choosesSteps = c.Sample.Batches == 0 && opts.Sampler == nil
-	return b.makeSampler(c, opts, start, o)
-}
-
 // makeSampler makes the sampler: the program's own or the configuration's.
 func (b *batches) makeSampler(c *Config, opts *Options, start *networkStart, o *objective.Options) (err error) {
 	if opts.Sampler != nil {

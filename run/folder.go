@@ -19,6 +19,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
@@ -291,38 +292,22 @@ const (
 	ValidationSet            // samples held back from training, to choose the best epoch
 )
 
-var setNames = [...]string{TestSet: "test", SeenSet: "seen", TrainSet: "train", GallerySet: "gallery",
-	ValidationSet: "validation"}
+var setNames = enum.New[Set]("Set", "set of samples", "test", "seen", "train", "gallery", "validation")
 
 // Sets lists all sets.
 func Sets() []Set { return []Set{TestSet, SeenSet, TrainSet, GallerySet, ValidationSet} }
 
 // ParseSet returns the set with a name.
-func ParseSet(name string) (Set, error) {
-	for i, n := range setNames {
-		if n == name {
-			return Set(i), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown set of samples %q: must be one of %s", name, strings.Join(setNames[:], ", "))
-}
+func ParseSet(name string) (Set, error) { return setNames.Parse(name) }
 
 // String returns the set's name.
-func (s Set) String() string {
-	if s < 0 || int(s) >= len(setNames) {
-		return fmt.Sprintf("Set(%d)", int(s))
-	}
-	return setNames[s]
-}
+func (s Set) String() string { return setNames.Name(s) }
 
 // MarshalText returns the set's name.
-func (s Set) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (s Set) MarshalText() ([]byte, error) { return setNames.Marshal(s) }
 
 // UnmarshalText sets the set by name.
-func (s *Set) UnmarshalText(text []byte) (err error) {
-	*s, err = ParseSet(string(text))
-	return err
-}
+func (s *Set) UnmarshalText(text []byte) error { return setNames.Unmarshal(s, text) }
 
 // prefix returns the start of the names of the set's files at the end of a run.
 func (s Set) prefix() string {

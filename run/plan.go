@@ -128,7 +128,8 @@ func (p *plan) settleSamples(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := p.batches.settle(c, opts, &p.start, &p.loss.options); err != nil {
+	p.batches.choosesSteps = c.Sample.Batches == 0 && opts.Sampler == nil
+	if err := p.batches.makeSampler(c, opts, &p.start, &p.loss.options); err != nil {
 		return withNotes(err, d)
 	}
 	c.Train.LR = cmp.Or(c.Train.LR, defaultLR(&p.start, &p.loss, c.Network.hasFrozenBody(), hasFewClasses(p.split)))
