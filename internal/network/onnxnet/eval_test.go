@@ -13,7 +13,7 @@ import (
 // Ranges go from a start up to an end or down, in steps; those that would not end, or be too
 // long, are refused.
 func TestRanges(t *testing.T) {
-	one := func(v int64) *array { return shaped([]int{}, v) }
+	one := func(v int64) *tensor.Tensor { return shaped([]int{}, v) }
 	for _, c := range []struct {
 		from, to, step int64
 		want           []int64
@@ -24,8 +24,8 @@ func TestRanges(t *testing.T) {
 	} {
 		check(t, nodeOf("Range"), shaped([]int{len(c.want)}, c.want...), one(c.from), one(c.to), one(c.step))
 	}
-	got, err := (&graph{opset: 13}).compute(nodeOf("Range"), []*array{one(0), one(1 << 20), one(1)})
-	if err != nil || got[0].len() != 1<<20 {
+	got, err := (&graph{opset: 13}).compute(nodeOf("Range"), []*tensor.Tensor{one(0), one(1 << 20), one(1)})
+	if err != nil || got[0].Len() != 1<<20 {
 		t.Errorf("%v", err)
 	}
 	for _, c := range [][3]int64{{0, 5, 0}, {0, 1<<20 + 1, 1}, {1<<20 + 1, 0, -1}, {math.MinInt64, math.MaxInt64, 1},
@@ -44,20 +44,20 @@ func TestRanges(t *testing.T) {
 
 // Reductions of 2 x 3 values along each axis, all, and none.
 func TestReductions(t *testing.T) {
-	x := &array{shape: []int{2, 3}, reals: []float32{1, -2, 3, -4, 5, 6}}
+	x := tensor.Floats([]int{2, 3}, []float32{1, -2, 3, -4, 5, 6})
 	for op, want := range map[string][]float32{
 		"ReduceSum": {2, 7}, "ReduceMean": {2. / 3, 7. / 3}, "ReduceSumSquare": {14, 77}, "ReduceL1": {6, 15},
 		"ReduceL2": {float32(math.Sqrt(14)), float32(math.Sqrt(77))}, "ReduceProd": {-6, -120}, "ReduceMax": {3, 6},
 		"ReduceMin": {-2, -4},
 	} {
 		for _, axis := range []int64{1, -1} {
-			check(t, nodeOf(op), &array{shape: []int{2, 1}, reals: want}, x, vector([]int64{axis}))
+			check(t, nodeOf(op), tensor.Floats([]int{2, 1}, want), x, vector([]int64{axis}))
 			check(t, nodeOf(op, "keepdims", 0), reals(want...), x, vector([]int64{axis}))
-			check(t, nodeOf(op, "axes", []int64{axis}), &array{shape: []int{2, 1}, reals: want}, x)
+			check(t, nodeOf(op, "axes", []int64{axis}), tensor.Floats([]int{2, 1}, want), x)
 		}
 	}
-	check(t, nodeOf("ReduceSum"), &array{shape: []int{1, 3}, reals: []float32{-3, 3, 9}}, x, vector([]int64{0}))
-	check(t, nodeOf("ReduceMax", "keepdims", 0), &array{shape: []int{}, reals: []float32{6}}, x)
+	check(t, nodeOf("ReduceSum"), tensor.Floats([]int{1, 3}, []float32{-3, 3, 9}), x, vector([]int64{0}))
+	check(t, nodeOf("ReduceMax", "keepdims", 0), tensor.Floats([]int{}, []float32{6}), x)
 	check(t, nodeOf("ReduceMax", "noop_with_empty_axes", 1), x, x)
 	check(t, nodeOf("ReduceSum"), shaped([]int{1}, 6), vector([]int64{1, 2, 3}))
 }
@@ -65,8 +65,8 @@ func TestReductions(t *testing.T) {
 func TestJoins(t *testing.T) {
 	check(t, nodeOf("Concat", "axis", 0), shaped([]int{3, 2}, 0, 1, 0, 1, 2, 3), block(1, 2), block(2, 2))
 	check(t, nodeOf("Concat", "axis", -1), shaped([]int{2, 3}, 0, 1, 0, 2, 3, 1), block(2, 2), block(2, 1))
-	check(t, nodeOf("Concat", "axis", 1), &array{shape: []int{2, 2}, reals: []float32{1, 3, 2, 4}},
-		&array{shape: []int{2, 1}, reals: []float32{1, 2}}, &array{shape: []int{2, 1}, reals: []float32{3, 4}})
+	check(t, nodeOf("Concat", "axis", 1), tensor.Floats([]int{2, 2}, []float32{1, 3, 2, 4}),
+		tensor.Floats([]int{2, 1}, []float32{1, 2}), tensor.Floats([]int{2, 1}, []float32{3, 4}))
 	refuse(t, nodeOf("Concat", "axis", 0), "shapes [1 2] and [1 3] cannot be joined along axis 0", block(1, 2),
 		block(1, 3))
 	refuse(t, nodeOf("Concat", "axis", 0), "shapes [2] and [1 2] cannot be joined", block(2), block(1, 2))
@@ -77,7 +77,7 @@ func TestJoins(t *testing.T) {
 	check(t, nodeOf("Shape", "start", -2, "end", -1), vector([]int64{3}), block(2, 3, 4))
 	check(t, nodeOf("Shape", "start", 2, "end", 1), shaped([]int{0}), block(2, 3, 4))
 	check(t, nodeOf("Size"), shaped([]int{}, 24), block(2, 3, 4))
-	check(t, nodeOf("ConstantOfShape"), &array{shape: []int{2, 1}, reals: []float32{0, 0}}, vector([]int64{2, 1}))
+	check(t, nodeOf("ConstantOfShape"), tensor.Floats([]int{2, 1}, []float32{0, 0}), vector([]int64{2, 1}))
 	refuse(t, nodeOf("ConstantOfShape"), "is not valid", vector([]int64{-1}))
 	refuse(t, nodeOf("ConstantOfShape"), "no integers", reals(1))
 }
@@ -96,16 +96,16 @@ func TestShapes(t *testing.T) {
 	if got, err := tensor.Broadcast([]int{2}, []int{3}); err == nil {
 		t.Errorf("%v", got)
 	}
-	if got, err := broadcastOffsets([]int{2, 1}, []int{2, 2, 3}); err != nil ||
-		!slices.Equal(got, []int{0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1}) {
+	if got, err := spread(block(2, 1), []int{2, 2, 3}); err != nil ||
+		!slices.Equal(got.Ints, []int64{0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1}) {
 		t.Errorf("%v, %v", got, err)
 	}
 	for _, c := range [][2][]int{{{2}, {3}}, {{1, 2}, {2}}} {
-		if got, err := broadcastOffsets(c[0], c[1]); err == nil {
+		if got, err := spread(block(c[0]...), c[1]); err == nil {
 			t.Errorf("%v spreads to %v: %v", c[0], c[1], got)
 		}
 	}
-	if got := strides([]int{4, 2, 5}); !slices.Equal(got, []int{10, 5, 1}) {
+	if got := tensor.Strides([]int{4, 2, 5}); !slices.Equal(got, []int{10, 5, 1}) {
 		t.Errorf("%v", got)
 	}
 	for axis, want := range map[int64]int{0: 0, 2: 2, -1: 2, -3: 0} {
@@ -118,10 +118,10 @@ func TestShapes(t *testing.T) {
 			t.Errorf("axis %d of three", axis)
 		}
 	}
-	if _, err := count(slices.Repeat([]int{1}, 65)); err == nil {
+	if _, err := tensor.Length(slices.Repeat([]int{1}, 65)); err == nil {
 		t.Error("65 sides")
 	}
-	if n, err := count(slices.Repeat([]int{1}, 64)); err != nil || n != 1 {
+	if n, err := tensor.Length(slices.Repeat([]int{1}, 64)); err != nil || n != 1 {
 		t.Errorf("64 sides: %d, %v", n, err)
 	}
 }

@@ -5,25 +5,27 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // block has the values 0, 1, 2, ... in a shape.
-func block(shape ...int) *array {
-	a := &array{shape: shape, ints: make([]int64, product(shape))}
-	for i := range a.ints {
-		a.ints[i] = int64(i)
+func block(shape ...int) *tensor.Tensor {
+	a := tensor.Integers(shape, make([]int64, tensor.Size(shape)))
+	for i := range a.Ints {
+		a.Ints[i] = int64(i)
 	}
 	return a
 }
 
-func shaped(shape []int, values ...int64) *array {
-	return &array{shape: shape, ints: append([]int64{}, values...)}
+func shaped(shape []int, values ...int64) *tensor.Tensor {
+	return tensor.Integers(shape, append([]int64{}, values...))
 }
 
 // What operators that move values make of 0, 1, 2, ..., by their definitions in ONNX.
 func TestMovements(t *testing.T) {
 	x := block(2, 3)
-	at := func(v ...int64) *array { return vector(v) }
+	at := func(v ...int64) *tensor.Tensor { return vector(v) }
 	check(t, nodeOf("Reshape"), block(3, 2), x, at(3, 2))
 	check(t, nodeOf("Reshape"), block(3, 2), x, at(-1, 2))
 	check(t, nodeOf("Reshape"), block(2, 3, 1), x, at(0, 0, -1)) // 0 keeps a side
@@ -110,7 +112,7 @@ func TestSplits(t *testing.T) {
 		split.Outputs = slices.Repeat([]string{"y"}, n)
 		return split
 	}
-	parts := func(n *node, in ...*array) []int {
+	parts := func(n *node, in ...*tensor.Tensor) []int {
 		t.Helper()
 		got, err := (&graph{opset: 13}).compute(n, in)
 		if err != nil {
@@ -119,10 +121,10 @@ func TestSplits(t *testing.T) {
 		var sizes []int
 		next := int64(0)
 		for _, a := range got {
-			sizes = append(sizes, a.len())
-			for _, v := range a.ints {
+			sizes = append(sizes, a.Len())
+			for _, v := range a.Ints {
 				if v != next {
-					t.Errorf("parts %v", a.ints)
+					t.Errorf("parts %v", a.Ints)
 				}
 				next++
 			}
@@ -138,7 +140,7 @@ func TestSplits(t *testing.T) {
 	if got := parts(outs(2), block(4), vector([]int64{1, 3})); !slices.Equal(got, []int{1, 3}) {
 		t.Errorf("one and three: %v", got)
 	}
-	got, err := (&graph{opset: 13}).compute(outs(2, "axis", -1), []*array{block(2, 3), vector([]int64{1, 2})})
+	got, err := (&graph{opset: 13}).compute(outs(2, "axis", -1), []*tensor.Tensor{block(2, 3), vector([]int64{1, 2})})
 	if err != nil || !sameArray(got[0], shaped([]int{2, 1}, 0, 3)) ||
 		!sameArray(got[1], shaped([]int{2, 2}, 1, 2, 4, 5)) {
 		t.Errorf("%+v, %v", got, err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // operator is a node by itself, with attributes as builder.node takes them.
@@ -16,16 +17,16 @@ func nodeOf(op string, attrs ...any) *node {
 	return &node{Node: &b.m.Graph.Nodes[0]}
 }
 
-func reals(v ...float32) *array { return &array{shape: []int{len(v)}, reals: v} }
+func reals(v ...float32) *tensor.Tensor { return tensor.Floats([]int{len(v)}, v) }
 
 // sameArray tells whether arrays have the same shape and about the same values.
-func sameArray(a, b *array) bool {
-	if a == nil || b == nil || !slices.Equal(a.shape, b.shape) || !slices.Equal(a.ints, b.ints) ||
-		len(a.reals) != len(b.reals) {
+func sameArray(a, b *tensor.Tensor) bool {
+	if a == nil || b == nil || !slices.Equal(a.Shape, b.Shape) || !slices.Equal(a.Ints, b.Ints) ||
+		len(a.Floats) != len(b.Floats) {
 		return false
 	}
-	for i, v := range a.reals {
-		if w := b.reals[i]; v != w && math.Abs(float64(v-w)) > 1e-6*(1+math.Abs(float64(w))) && (v == v || w == w) {
+	for i, v := range a.Floats {
+		if w := b.Floats[i]; v != w && math.Abs(float64(v-w)) > 1e-6*(1+math.Abs(float64(w))) && (v == v || w == w) {
 			return false
 		}
 	}
@@ -33,21 +34,21 @@ func sameArray(a, b *array) bool {
 }
 
 // check compares the first of what an operator computes.
-func check(t *testing.T, n *node, want *array, in ...*array) {
+func check(t *testing.T, n *node, want *tensor.Tensor, in ...*tensor.Tensor) {
 	t.Helper()
 	got, err := (&graph{opset: 18}).compute(n, in)
 	if err != nil || !sameArray(got[0], want) {
-		var have array
+		var have tensor.Tensor
 		if err == nil {
 			have = *got[0]
 		}
-		t.Errorf("%s: %v %v %v, want %v %v %v (%v)", n.Op, have.shape, have.reals, have.ints, want.shape, want.reals,
-			want.ints, err)
+		t.Errorf("%s: %v %v %v, want %v %v %v (%v)", n.Op, have.Shape, have.Floats, have.Ints, want.Shape, want.Floats,
+			want.Ints, err)
 	}
 }
 
 // refuse wants an error of an operator with a text.
-func refuse(t *testing.T, n *node, text string, in ...*array) {
+func refuse(t *testing.T, n *node, text string, in ...*tensor.Tensor) {
 	t.Helper()
 	if got, err := (&graph{opset: 18}).compute(n, in); err == nil || !strings.Contains(err.Error(), text) {
 		t.Errorf("%s: %v, %v, want %q", n.Op, got, err, text)
@@ -125,7 +126,7 @@ func tanhGelu(v float64) float64 {
 // Operators of two inputs, of either kind, and of more.
 func TestTwoValues(t *testing.T) {
 	a, b := reals(-2, 3, 5), reals(4, 3, -2)
-	for op, want := range map[string]*array{
+	for op, want := range map[string]*tensor.Tensor{
 		"Add": reals(2, 6, 3), "Sum": reals(2, 6, 3), "Sub": reals(-6, 0, 7), "Mul": reals(-8, 9, -10),
 		"Div": reals(-0.5, 1, -2.5), "Pow": reals(16, 27, 0.04), "Min": reals(-2, 3, -2), "Max": reals(4, 3, 5),
 		"PRelu": reals(-8, 3, 5), "Equal": vector([]int64{0, 1, 0}), "Less": vector([]int64{1, 0, 0}),
@@ -161,13 +162,13 @@ func TestChoices(t *testing.T) {
 	yes := vector([]int64{1, 0, 1})
 	check(t, nodeOf("Where"), reals(1, 20, 3), yes, reals(1, 2, 3), reals(10, 20, 30))
 	check(t, nodeOf("Where"), vector([]int64{1, 9, 3}), yes, vector([]int64{1, 2, 3}), vector([]int64{9}))
-	check(t, nodeOf("Where"), &array{shape: []int{2, 1}, reals: []float32{5, 7}}, &array{shape: []int{2, 1},
-		ints: []int64{1, 0}}, reals(5), reals(7))
+	check(t, nodeOf("Where"), tensor.Floats([]int{2, 1}, []float32{5, 7}), tensor.Integers([]int{2, 1}, []int64{1, 0}),
+		reals(5), reals(7))
 	check(t, nodeOf("Where"), reals(5, 7, 5), yes, reals(5), vector([]int64{7}))
-	column := &array{shape: []int{2, 1}, reals: []float32{10, 20}}
-	check(t, nodeOf("Where"), &array{shape: []int{2, 3}, reals: []float32{1, 10, 3, 1, 20, 3}}, yes, reals(1, 2, 3),
+	column := tensor.Floats([]int{2, 1}, []float32{10, 20})
+	check(t, nodeOf("Where"), tensor.Floats([]int{2, 3}, []float32{1, 10, 3, 1, 20, 3}), yes, reals(1, 2, 3),
 		column)
-	check(t, nodeOf("Where"), &array{shape: []int{2, 3}, reals: []float32{10, 2, 10, 20, 2, 20}}, yes, column,
+	check(t, nodeOf("Where"), tensor.Floats([]int{2, 3}, []float32{10, 2, 10, 20, 2, 20}), yes, column,
 		reals(1, 2, 3))
 	refuse(t, nodeOf("Where"), "it has no input", yes, reals(1))
 	refuse(t, nodeOf("Where"), "it has no input", yes, nil, reals(1))

@@ -11,7 +11,7 @@ import (
 // An activation is told by its values to five digits at points from -12 to 12 and beyond, each
 // of which counts.
 func TestActivationsByTheirValues(t *testing.T) {
-	x := samples().reals
+	x := samples().Floats
 	if len(x) != 103 || slices.Min(x) != -100 || slices.Max(x) != 100 || !slices.Contains(x, 12) ||
 		!slices.Contains(x, -11.75) {
 		t.Errorf("points %g", x)

@@ -77,7 +77,7 @@ func newTokens(m *onnx.Model, length int) (*Tokens, error) {
 			continue
 		}
 		if shape := p.OutputShape(0); isVector(shape) {
-			return &Tokens{program: p, length: length, dim: product(shape)}, nil
+			return &Tokens{program: p, length: length, dim: tensor.Size(shape)}, nil
 		}
 		failed = errors.Join(failed, fmt.Errorf("its output %s is of shape %d, not one vector", escape.Quote(name),
 			p.OutputShape(0)))

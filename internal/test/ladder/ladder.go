@@ -260,7 +260,8 @@ func learning() []Package {
 		{"internal/network/onnxnet", "ONNX models into networks, and networks into ONNX models",
 			"internal/base/budget internal/base/escape internal/base/fileinfo internal/format/onnx " +
 				"nn/safetensors nn nn/zoo internal/network/published internal/network/graphrun " +
-				"internal/network/graphrun/tensor internal/network/graphrun/operator"},
+				"internal/network/graphrun/tensor internal/network/graphrun/operator " +
+				"internal/network/graphrun/spatial"},
 	}
 }
 
@@ -535,9 +536,6 @@ func experiments() []Package {
 
 func programs() []Package {
 	return []Package{
-		{"internal/app/cli/inspect", "`kindred data data/split info`: what is in a data set",
-			"internal/base/budget internal/base/par internal/base/atomic internal/app/quality clean data data/split " +
-				"data/imaging golang.org/x/image"},
 		{"internal/app/cli/progress", "progress bars of a training run",
 			"train github.com/schollz/progressbar/v3 golang.org/x/term"},
 		{"internal/app/cli", "shared by kindred and its variants for GPUs and MPI: global flags, training",
@@ -552,10 +550,20 @@ func programs() []Package {
 		{"internal/app/cli/customloss",
 			"a loss or a miner that the calling program computes: `kindred train --own`",
 			"internal/base/atomic internal/base/fileinfo internal/format/strictjson loss matrix objective"},
+		{"internal/app/cli/console", "what every command prints to: results, remarks, progress",
+			"internal/base/budget golang.org/x/term"},
+		{"internal/app/cli/inspect", "`kindred data info`: what is in a data set",
+			"internal/base/budget internal/base/par internal/base/atomic internal/base/escape internal/app/cli " +
+				"internal/app/cli/console internal/app/quality clean data data/split data/imaging golang.org/x/image"},
+		{"internal/app/cli/signals", "ends a command when the process is told to stop", "internal/base/critical"},
+		{"internal/app/cli/version", "which build this is", "internal/kernel/simd"},
+		{"internal/app/cli/complete", "completes words of a command line", "*"},
+		{"internal/app/cli/flags", "adds flags to commands, refuses values and flags that do not apply", "*"},
 		{"internal/app/cli/explain", "`kindred loss`: a loss on one batch", "embedding matrix objective"},
 		{"internal/app/cli/calibrate", "learns a calibration from a run, an index or embeddings",
-			"internal/base/escape internal/base/enum matrix train data data/split embedding eval clean decide store " +
-				"index run internal/app/cli internal/collection/provenance"},
+			"internal/base/escape internal/base/enum matrix train data embedding eval clean decide store " +
+				"index run data/split internal/app/cli internal/app/cli/console internal/collection/lookup " +
+				"internal/collection/provenance"},
 		{"internal/app/cli/shards",
 			"the jobs of workers: shards of embed, index and eval, runs of experiments and sweeps",
 			"internal/base/atomic internal/base/budget internal/base/lock internal/base/fileinfo " +
@@ -569,10 +577,17 @@ func programs() []Package {
 		{"internal/app/cli/reembed", "gives an index the vectors of another network, in one change",
 			"internal/base/lock internal/base/par data embedding eval store index run " +
 				"internal/collection/mirror internal/collection/provenance internal/app/cli/shards"},
-		{"internal/app/cli/itemsource", "the items that discover and clean examine",
-			"internal/base/escape matrix embedding data data/split eval run store index serve/api " +
-				"internal/collection/mirror internal/page/review internal/page/report/photo " +
-				"internal/app/cli/items"},
+		{"internal/app/cli/outputs", "writes results to the place that the flags of a command name", "*"},
+		{"internal/app/cli/inputs", "opens what arguments and flags name: photos, networks, embeddings, indexes",
+			"*"},
+		{"internal/app/cli/queues", "opens the queue of jobs that the flags of a command name", "*"},
+		{"internal/app/cli/itemsource", "the items that discover and clean examine", "*"},
+		{"internal/app/cli/indexing", "fills an index or a store with the items that flags name", "*"},
+		{"internal/app/cli/foldersync", "makes an index match a folder of photos, once or while a server runs", "*"},
+		{"internal/app/cli/serving", "opens what `kindred serve` serves, and lets other programs replace it",
+			"*"},
+		{"internal/app/cli/decisions", "the pages of `kindred identify`", "*"},
+		{"internal/app/cli/doctor", "`kindred doctor`: examines what kindred finds on this machine", "*"},
 		{"internal/app/cli/card", "the model card and the metadata of an exported network",
 			"nn/safetensors decide internal/app/cli/contents internal/network/onnxnet run train"},
 		{"internal/app/cli/validations", "prints what calibrations promised and what was measured",

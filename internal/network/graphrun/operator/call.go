@@ -164,6 +164,18 @@ func (c *Call) Numbers(at int, attr string) (v []int64, ok bool) {
 	return v, v != nil
 }
 
+// AxesOrAll are the axes of a list in its order, or all if the list is left out.
+func AxesOrAll(list []int64, rank int) []int {
+	axes := make([]int, 0, max(len(list), rank))
+	for _, v := range list {
+		axes = append(axes, Must(tensor.AxisOf(v, rank)))
+	}
+	for i := 0; list == nil && i < rank; i++ {
+		axes = append(axes, i)
+	}
+	return axes
+}
+
 // Axis reads an attribute that names an axis of a tensor.
 func (c *Call) Axis(attr string, otherwise int64, rank int) int {
 	return Must(tensor.AxisOf(c.Int(attr, otherwise), rank))

@@ -252,20 +252,11 @@ func (c *Call) Join(list []*tensor.Tensor, axis int) *tensor.Tensor {
 	shape := slices.Clone(first.Shape)
 	last := axis == 1
 	for k, t := range list {
-		if len(t.Shape) != len(shape) {
-			Fail("tensors of shapes %d and %d cannot be joined", first.Shape, t.Shape)
-		}
 		if t.IsFloat() != first.IsFloat() {
 			Fail("integers and floating-point numbers cannot be joined")
 		}
-		for i := range shape {
-			if i != axis && shape[i] != t.Shape[i] {
-				Fail("tensors of shapes %d and %d cannot be joined along axis %d", first.Shape,
-					t.Shape, axis)
-			}
-		}
 		if k > 0 {
-			shape[axis] += t.Shape[axis]
+			Check(tensor.Lengthen(shape, t.Shape, axis))
 		}
 		last = last && t.Last
 	}

@@ -12,18 +12,12 @@ func centerCropPad(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	c.RequireInputs(2)
 	want := Must(c.In[1].Sides())
-	list := c.List("axes")
-	if list == nil {
-		for i := range x.Shape {
-			list = append(list, int64(i))
-		}
-	}
-	if len(list) != len(want) {
-		Fail("it has %d sides for %d axes: the numbers must be equal", len(want), len(list))
+	axes := AxesOrAll(c.List("axes"), len(x.Shape))
+	if len(axes) != len(want) {
+		Fail("it has %d sides for %d axes: the numbers must be equal", len(want), len(axes))
 	}
 	before, after := make([]int, len(x.Shape)), make([]int, len(x.Shape))
-	for k, a := range list {
-		i := Must(tensor.AxisOf(a, len(x.Shape)))
+	for k, i := range axes {
 		more := want[k] - x.Shape[i]
 		if more >= 0 {
 			before[i] = more / 2
@@ -39,28 +33,25 @@ func centerCropPad(c *Call) []*tensor.Tensor {
 
 func pad(c *Call) []*tensor.Tensor {
 	x := c.Input()
+	before, after, value := c.Pads(len(x.Shape))
+	fill := c.NewLike(x, []int{1})
+	fill.SetValue(0, value)
+	return Single(c.Pad(x, before, after, c.Text("mode", "constant"), fill))
+}
+
+// Pads reads what a Pad adds before and after each axis of its input, and the value that it fills up with. The pads
+// are an attribute up to opset 10 and an input later, which opset 18 lets name some axes only.
+func (c *Call) Pads(rank int) (before, after []int, fill float64) {
 	want, ok := c.Numbers(1, "pads")
 	if !ok {
 		Fail("its pads are not given as integers")
 	}
-	rank := len(x.Shape)
-	var axes []int
-	if c.HasInput(3) {
-		list := Must(c.In[3].Integers())
-		for _, v := range list {
-			i := Must(tensor.AxisOf(v, rank))
-			axes = append(axes, i)
-		}
-	} else {
-		for i := range rank {
-			axes = append(axes, i)
-		}
-	}
+	list, _ := c.Numbers(3, "")
+	axes := AxesOrAll(list, rank)
 	if len(want) != 2*len(axes) {
-		Fail("pads is %d, but the input has %d axes: two pads for each axis are needed", want,
-			len(axes))
+		Fail("pads is %d, but the input has %d axes: two pads for each axis are needed", want, len(axes))
 	}
-	before, after := make([]int, rank), make([]int, rank)
+	before, after = make([]int, rank), make([]int, rank)
 	for i, axis := range axes {
 		p, q := want[i], want[len(axes)+i]
 		if p > math.MaxInt32 || q > math.MaxInt32 || p < math.MinInt32 || q < math.MinInt32 {
@@ -68,12 +59,11 @@ func pad(c *Call) []*tensor.Tensor {
 		}
 		before[axis], after[axis] = int(p), int(q)
 	}
-	fill := c.NewLike(x, []int{1})
-	fill.SetValue(0, float64(c.Float("value", 0)))
+	fill = float64(c.Float("value", 0))
 	if c.HasInput(2) && c.In[2].Len() == 1 {
-		fill.SetValue(0, c.In[2].Value(0))
+		fill = c.In[2].Value(0)
 	}
-	return Single(c.Pad(x, before, after, c.Text("mode", "constant"), fill))
+	return before, after, fill
 }
 
 // Pad adds to the sides of x before and after, or takes away where they are negative.

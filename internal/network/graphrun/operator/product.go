@@ -2,7 +2,6 @@ package operator
 
 import (
 	"math"
-	"slices"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
@@ -14,20 +13,9 @@ func matMulShape(x, y []int) (shape, batch []int) {
 	return Must(shape, err), batch
 }
 
-// transposedShape swaps the last two axes if a matrix is to be transposed.
-func transposedShape(s []int, turned bool) []int {
-	if !turned || len(s) < 2 {
-		return s
-	}
-	s = slices.Clone(s)
-	n := len(s)
-	s[n-1], s[n-2] = s[n-2], s[n-1]
-	return s
-}
-
 // Products multiplies the matrices of two tensors.
 func (c *Call) Products(x, y *tensor.Tensor, turnX, turnY bool, alpha float32) *tensor.Tensor {
-	xs, ys := transposedShape(x.Shape, turnX), transposedShape(y.Shape, turnY)
+	xs, ys := tensor.TransposedShape(x.Shape, turnX), tensor.TransposedShape(y.Shape, turnY)
 	shape, batch := matMulShape(xs, ys)
 	out := c.NewFloats(shape)
 	if out.Len() == 0 {

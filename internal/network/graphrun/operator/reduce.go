@@ -117,15 +117,12 @@ func total(v []float32) float64 {
 	return (s[0] + s[1]) + (s[2] + s[3])
 }
 
-// reduceAxes are the axes that a reduction goes over and the shape of what is left.
-func (c *Call) reduceAxes(shape []int) (axes, to []int) {
+// ReduceAxes are the axes that a reduction goes over and the shape of what is left.
+func (c *Call) ReduceAxes(shape []int) (axes, to []int) {
 	want, ok := c.Numbers(1, "axes")
 	axes = Must(tensor.AxesOf(want, len(shape)))
 	if (!ok || len(axes) == 0) && c.Int("noop_with_empty_axes", 0) == 0 {
-		axes = nil
-		for i := range shape {
-			axes = append(axes, i)
-		}
+		axes = AxesOrAll(nil, len(shape))
 	}
 	to = []int{}
 	for i, d := range shape {
@@ -142,7 +139,7 @@ func (c *Call) reduceAxes(shape []int) (axes, to []int) {
 func reduce(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	x := c.In[0]
-	axes, to := c.reduceAxes(x.Shape)
+	axes, to := c.ReduceAxes(x.Shape)
 	if x.Last && slices.Equal(axes, []int{2, 3}) && (c.Node.Op == "ReduceMean" || c.Node.Op == "ReduceSum") {
 		out := c.overPositions(x, c.Node.Op == "ReduceMean")
 		return Single(out.View(to))

@@ -182,10 +182,9 @@ func identity(c *Call) []*tensor.Tensor {
 	return out
 }
 
-// clip takes its bounds from attributes up to opset 10, from inputs later.
-func clip(c *Call) []*tensor.Tensor {
-	c.RequireInputs(1)
-	lo, hi := float64(c.Float("min", float32(math.Inf(-1)))), float64(c.Float("max", float32(math.Inf(1))))
+// ClipBounds reads the bounds of a Clip, which are attributes up to opset 10 and inputs later.
+func (c *Call) ClipBounds() (lo, hi float64) {
+	lo, hi = float64(c.Float("min", float32(math.Inf(-1)))), float64(c.Float("max", float32(math.Inf(1))))
 	for i, to := range []*float64{&lo, &hi} {
 		if c.HasInput(i + 1) {
 			if c.In[i+1].Len() != 1 {
@@ -194,6 +193,12 @@ func clip(c *Call) []*tensor.Tensor {
 			*to = c.In[i+1].Value(0)
 		}
 	}
+	return lo, hi
+}
+
+func clip(c *Call) []*tensor.Tensor {
+	c.RequireInputs(1)
+	lo, hi := c.ClipBounds()
 	x := c.In[0]
 	if x.IsFloat() {
 		a, b := float32(lo), float32(hi)

@@ -239,20 +239,12 @@ func resizings(c *operator.Call, x *tensor.Tensor) []*resizing {
 		}
 	}
 	common.check()
-	var axes []int
 	for i := range plans {
 		r := common
 		r.in, r.out, r.to = x.Shape[i], x.Shape[i], 1
 		plans[i] = &r
-		axes = append(axes, i)
 	}
-	if list := c.List("axes"); list != nil {
-		axes = nil
-		for _, a := range list {
-			i := operator.Must(tensor.AxisOf(a, rank))
-			axes = append(axes, i)
-		}
-	}
+	axes := operator.AxesOrAll(c.List("axes"), rank)
 	var scales []float32
 	if c.HasInput(scaleAt) {
 		scales = c.In[scaleAt].Floats

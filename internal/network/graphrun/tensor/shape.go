@@ -47,6 +47,31 @@ func Lines(shape []int, axis int) (outer, side, inner int) {
 	return Size(shape[:axis]), shape[axis], Size(shape[axis+1:])
 }
 
+// Lengthen adds the side of a tensor that is joined along an axis to a shape. The other sides must be equal.
+func Lengthen(shape, by []int, axis int) error {
+	if len(by) != len(shape) {
+		return fmt.Errorf("tensors of shapes %d and %d cannot be joined", shape, by)
+	}
+	for i, d := range by {
+		if i != axis && shape[i] != d {
+			return fmt.Errorf("tensors of shapes %d and %d cannot be joined along axis %d", shape, by, axis)
+		}
+	}
+	shape[axis] += by[axis]
+	return nil
+}
+
+// TransposedShape swaps the last two axes if a matrix is to be transposed.
+func TransposedShape(s []int, turned bool) []int {
+	if !turned || len(s) < 2 {
+		return s
+	}
+	s = slices.Clone(s)
+	n := len(s)
+	s[n-1], s[n-2] = s[n-2], s[n-1]
+	return s
+}
+
 // MatMulShape is the shape of the product of two tensors, and that of the axes before the matrices.
 func MatMulShape(x, y []int) (shape, batch []int, err error) {
 	wrong := fmt.Errorf("matrices of shapes %d and %d cannot be multiplied", x, y)
