@@ -279,8 +279,8 @@ func importPublished(weights, config string, data DataConfig) (*Model, []string,
 		return nil, nil, err
 	}
 	if unused := report.Unused(); len(unused) > 0 {
-		return nil, nil, fmt.Errorf("%s: network %s has no layer for %d of its tensors (%s): a network that computes with "+
-			"them is not supported", weights, name, len(unused), unused[0])
+		return nil, nil, fmt.Errorf("%s: network %s has no layer for %d of its tensors (%s): a network that computes "+
+			"with them is not supported", weights, name, len(unused), unused[0])
 	}
 	net.Spec().Meta = map[string]string{computationMeta: describeComputation(said, net.Spec())}
 	return &Model{Config: cfg, Net: net}, notes, nil
