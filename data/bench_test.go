@@ -47,8 +47,7 @@ func BenchmarkFromJPEG(b *testing.B) {
 	files := d.Source.(*files)
 	content := make([][]byte, 1000)
 	for i := range content {
-		at := files.list[i*d.Len()/len(content)]
-		c, err := at.tree.read(at.name, nil)
+		c, err := files.content(i*d.Len()/len(content), nil)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -97,7 +97,7 @@ func CacheHome() (string, error) {
 
 // cacheKey hashes everything that the content of the cache depends on.
 func (d *Dataset) cacheKey(ctx context.Context, src *files, opt CacheOptions) (imagepack.Key, error) {
-	all := make([]int, len(src.list))
+	all := make([]int, src.count())
 	for i := range all {
 		all[i] = i
 	}
@@ -106,7 +106,7 @@ func (d *Dataset) cacheKey(ctx context.Context, src *files, opt CacheOptions) (i
 		return imagepack.Key{}, err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "kindred cache 5\n%d\n%d\n", opt.Side, len(src.list))
+	fmt.Fprintf(h, "kindred cache 5\n%d\n%d\n", opt.Side, src.count())
 	if opt.Smooth {
 		fmt.Fprintln(h, "smooth")
 	}
@@ -116,8 +116,8 @@ func (d *Dataset) cacheKey(ctx context.Context, src *files, opt CacheOptions) (i
 	if opt.Side > 0 {
 		fmt.Fprintln(h, "shrunk in decoding")
 	}
-	for i, f := range src.list {
-		fmt.Fprintf(h, "%q %s\n", f.name, sums[i])
+	for i := range src.count() {
+		fmt.Fprintf(h, "%q %s\n", src.name(i), sums[i])
 		if d.Boxes != nil {
 			r := d.Boxes[i]
 			binary.Write(h, binary.LittleEndian,

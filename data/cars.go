@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,73 +20,43 @@ type carsFile struct {
 	name  string
 	class int64 // 1 to 196
 	box   image.Rectangle
-	split Split
+	split role
 }
 
-// carsVariant is one of the forms in which Cars-196 circulates.
-type carsVariant struct {
-	mark string
-	read func(t tree) (cars []carsFile, classes []string, err error)
-}
-
-func carsVariants() []carsVariant {
-	return []carsVariant{
-		{"cars_annos.mat", readCarsSingle},
-		{"devkit/cars_train_annos.mat", func(t tree) ([]carsFile, []string,
-			error) {
-			return readCarsDevkit(t, "devkit/")
-		}},
-		{"cars_train_annos.mat", func(t tree) ([]carsFile, []string, error) { return readCarsDevkit(t, "") }},
-		{"anno_train.csv", readCarsPlainCSV},
-		{"cardatasettrain.csv", readCarsHeaderCSV},
-	}
-}
-
-func isCars(_ context.Context, t tree) bool {
-	return slices.ContainsFunc(carsVariants(), func(f carsVariant) bool { return t.has(f.mark) })
-}
-
-// openCars reads Cars-196 in one of its forms: the single cars_annos.mat with car_ims/, the
+// readCars reads Cars-196 in one of its forms: the single cars_annos.mat with car_ims/, the
 // devkit's two .mat files with cars_train/ and cars_test/, or one of the two sets of CSV files in
 // circulation (anno_train.csv, anno_test.csv and names.csv without headers; cardatasettrain.csv
 // and cardatasettest.csv with headers). The official split is the metric-learning one: classes
 // 1-98 train, 99-196 test. If the classes have names, a second column has the make of each car.
-func openCars(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
-	form := slices.IndexFunc(carsVariants(), func(f carsVariant) bool { return t.has(f.mark) })
-	cars, classes, err := carsVariants()[form].read(t)
+func readCars(_ context.Context, s *set) error {
+	read := map[string]func(t tree, dir string) ([]carsFile, []string, error){
+		"cars_annos.mat": readCarsSingle, "cars_train_annos.mat": readCarsDevkit,
+		"anno_train.csv": readCarsPlainCSV, "cardatasettrain.csv": readCarsHeaderCSV,
+	}
+	dir, form := path.Split(s.marks[0])
+	cars, classes, err := read[form](s.tree, dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if len(cars) == 0 {
-		return nil, fmt.Errorf("%s: lists no image", path.Join(t.location(), carsVariants()[form].mark))
-	}
-	b := newBuilder("cars", name, opt)
-	d := b.d
-	labels := make([]int64, len(cars))
-	find := newFinder(t)
+	column := labelColumn{Name: "class", Names: numberNames(1, classes)}
+	makes := labelColumn{Name: "make"}
+	find := newFinder(s.tree)
 	for i, c := range cars {
-		if err := b.addListed(t, find.path(c, classes)); err != nil {
-			return nil, fmt.Errorf("%s: annotation %d: %w", path.Join(t.location(), carsVariants()[form].mark), i+1,
-				err)
+		if err := s.addListed(find.path(c, classes)); err != nil {
+			return fmt.Errorf("%s: annotation %d: %w", s.path(s.marks[0]), i+1, err)
 		}
-		labels[i] = c.class
-		d.ImageSplits = append(d.ImageSplits, c.split)
-		if opt.Crop {
-			d.Boxes = append(d.Boxes, c.box)
+		column.Numbers = append(column.Numbers, c.class)
+		makes.Text = append(makes.Text, carMake(cmp.Or(column.Names[c.class], strconv.FormatInt(c.class, 10))))
+		s.ImageRoles = append(s.ImageRoles, c.split)
+		if s.opt.Crop {
+			s.Boxes = append(s.Boxes, c.box)
 		}
 	}
-	column := newNumberColumn("class", labels)
-	column.useNames(append([]string{""}, classes...))
-	d.Columns, d.Fine, d.Train = []Column{column}, "class", "class"
-	d.Splits, d.Disjoint = splitClassesInHalf(&d.Columns[0]), true
-	if len(classes) > 0 {
-		makes := make([]string, len(cars))
-		for i, id := range d.Columns[0].IDs {
-			makes[i] = carMake(d.Columns[0].Classes[id])
-		}
-		d.Columns = append(d.Columns, NewColumn("make", makes))
+	s.setLabels("class", column, labelColumn{})
+	if s.Halves = true; len(classes) > 0 {
+		s.Columns = append(s.Columns, makes)
 	}
-	return d.mustBeConsistent(), nil
+	return nil
 }
 
 // carMake returns the make in the name of a class such as "Aston Martin V8 Vantage Coupe 2012":
@@ -103,17 +74,17 @@ func carMake(class string) string {
 // finder searches the folders that redistributions put the images into.
 type finder struct {
 	t   tree
-	dir map[Split]string
+	dir map[role]string
 }
 
-func newFinder(t tree) *finder { return &finder{t, map[Split]string{}} }
+func newFinder(t tree) *finder { return &finder{t, map[role]string{}} }
 
 // path returns the path of the image of c: the name itself, or a file in one of the usual
 // folders, possibly below a folder named after the class. If there is no such file, it returns
 // the name, and reading the image gives the error.
 func (f *finder) path(c carsFile, classes []string) string {
 	side := "train"
-	if c.split != Train {
+	if c.split != roleTrain {
 		side = "test"
 	}
 	class := ""
@@ -150,7 +121,7 @@ func readMat(t tree, name string) (map[string]*matfile.Array, error) {
 
 // readCarsSingle reads cars_annos.mat: annotations with relative_im_path,
 // bbox_x1..bbox_y2, class and test, and class_names.
-func readCarsSingle(t tree) ([]carsFile, []string, error) {
+func readCarsSingle(t tree, _ string) ([]carsFile, []string, error) {
 	const name = "cars_annos.mat"
 	arrays, err := readMat(t, name)
 	if err != nil {
@@ -158,12 +129,12 @@ func readCarsSingle(t tree) ([]carsFile, []string, error) {
 	}
 	classes := cellTexts(arrays["class_names"])
 	cars, err := annotations(arrays["annotations"], "relative_im_path",
-		func(field func(string) (float64, error)) (Split, error) {
+		func(field func(string) (float64, error)) (role, error) {
 			test, err := field("test")
 			if test != 0 {
-				return Test, err
+				return roleTest, err
 			}
-			return Train, err
+			return roleTrain, err
 		})
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path.Join(t.location(), name), err)
@@ -198,9 +169,9 @@ func readCarsDevkit(t tree, dir string) ([]carsFile, []string, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		role := []Split{Train, Test}[i]
+		r := trainTest(i)
 		side, err := annotations(arrays["annotations"], "fname",
-			func(func(string) (float64, error)) (Split, error) { return role, nil })
+			func(func(string) (float64, error)) (role, error) { return r, nil })
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", path.Join(t.location(), name), err)
 		}
@@ -222,7 +193,7 @@ func cellTexts(a *matfile.Array) []string {
 
 // annotations converts a struct array of annotations.
 func annotations(a *matfile.Array, nameField string,
-	split func(field func(string) (float64, error)) (Split, error)) ([]carsFile, error) {
+	split func(field func(string) (float64, error)) (role, error)) ([]carsFile, error) {
 	if a == nil || a.Fields == nil {
 		return nil, errors.New("there is no struct array called annotations")
 	}
@@ -253,11 +224,11 @@ func annotations(a *matfile.Array, nameField string,
 		if err != nil {
 			return nil, err
 		}
-		role, err := split(field)
+		r, err := split(field)
 		if err != nil {
 			return nil, err
 		}
-		c := carsFile{name: n.Text, class: int64(class), split: role}
+		c := carsFile{name: n.Text, class: int64(class), split: r}
 		x1, e1 := field("bbox_x1")
 		y1, e2 := field("bbox_y1")
 		x2, e3 := field("bbox_x2")
@@ -272,15 +243,15 @@ func annotations(a *matfile.Array, nameField string,
 
 // readCarsPlainCSV reads rows "file,x1,y1,x2,y2,class" without a header, and
 // the class names from names.csv, one on each line.
-func readCarsPlainCSV(t tree) ([]carsFile, []string, error) {
+func readCarsPlainCSV(t tree, _ string) ([]carsFile, []string, error) {
 	var classes []string
 	if t.has("names.csv") {
-		text, err := readText(t, "names.csv")
+		err := eachLine(t, "names.csv", func(_ int, line string) error {
+			classes = append(classes, strings.Trim(line, `"`))
+			return nil
+		})
 		if err != nil {
 			return nil, nil, err
-		}
-		for _, line := range textLines(text) {
-			classes = append(classes, strings.Trim(line, `"`))
 		}
 	}
 	var cars []carsFile
@@ -289,7 +260,7 @@ func readCarsPlainCSV(t tree) ([]carsFile, []string, error) {
 			if len(row) != 6 {
 				return fmt.Errorf("%d columns; expected file,x1,y1,x2,y2,class", len(row))
 			}
-			c, err := carsRow(row[0], row[5], row[1:5], []Split{Train, Test}[i])
+			c, err := carsRow(row[0], row[5], row[1:5], trainTest(i))
 			cars = append(cars, c)
 			return err
 		})
@@ -301,7 +272,7 @@ func readCarsPlainCSV(t tree) ([]carsFile, []string, error) {
 }
 
 // readCarsHeaderCSV reads files with the columns x1,y1,x2,y2,Class,image.
-func readCarsHeaderCSV(t tree) ([]carsFile, []string, error) {
+func readCarsHeaderCSV(t tree, _ string) ([]carsFile, []string, error) {
 	var cars []carsFile
 	for i, name := range []string{"cardatasettrain.csv", "cardatasettest.csv"} {
 		err := csvRows(t, name, true, func(_ int, head, row []string) error {
@@ -312,7 +283,7 @@ func readCarsHeaderCSV(t tree) ([]carsFile, []string, error) {
 				}
 			}
 			c, err := carsRow(row[at[0]], row[at[5]], []string{row[at[1]], row[at[2]], row[at[3]], row[at[4]]},
-				[]Split{Train, Test}[i])
+				trainTest(i))
 			cars = append(cars, c)
 			return err
 		})
@@ -323,7 +294,7 @@ func readCarsHeaderCSV(t tree) ([]carsFile, []string, error) {
 	return cars, nil, nil
 }
 
-func carsRow(name, class string, box []string, split Split) (carsFile, error) {
+func carsRow(name, class string, box []string, split role) (carsFile, error) {
 	c := carsFile{name: strings.Trim(name, "' "), split: split}
 	var err error
 	if c.class, err = parseID(strings.TrimSpace(class)); err != nil {

@@ -78,3 +78,30 @@ func newNumberColumn(name string, values []int64) Column {
 	}
 	return c
 }
+
+// splitClassesInHalf returns the papers' class-disjoint split: the first half of the classes (rounded down)
+// trains, and the rest tests.
+func splitClassesInHalf(c *Column) []Split {
+	out := make([]Split, len(c.IDs))
+	for i, id := range c.IDs {
+		out[i] = Test
+		if int(id) < len(c.Classes)/2 {
+			out[i] = Train
+		}
+	}
+	return out
+}
+
+// columnOf makes a column from the labels that a layout lists.
+func columnOf(c labelColumn) Column {
+	if c.Numbers == nil {
+		return NewColumn(c.Name, c.Text)
+	}
+	out := newNumberColumn(c.Name, c.Numbers)
+	for id, n := range out.Numbers {
+		if name, ok := c.Names[n]; ok {
+			out.Classes[id] = name
+		}
+	}
+	return out
+}

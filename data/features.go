@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -35,7 +36,7 @@ func isFeatures(path string) bool {
 // "coarse", if it exists, is the training label. The column "split" holds train, test, query,
 // gallery or val. Rows that lack one of these labels, or a label that the options ask for, are
 // left out.
-func openFeatures(ctx context.Context, path string, opt OpenOptions) (*Dataset, error) {
+func openFeatures(ctx context.Context, path string, opt layoutOptions) (*set, error) {
 	files, labels, in := embedding.Formats(opt.Formats), opt.Labels, tables{rootfs.FromContext(ctx)}
 	t, err := files.ReadFS(in, path)
 	if err != nil {
@@ -61,7 +62,7 @@ func openFeatures(ctx context.Context, path string, opt OpenOptions) (*Dataset, 
 		labels = path
 	}
 	stem := filepath.Base(path)
-	d := &Dataset{Name: strings.TrimSuffix(stem, filepath.Ext(stem)), Layout: "features"}
+	s := &set{Name: strings.TrimSuffix(stem, filepath.Ext(stem)), Layout: "features"}
 	for i := range t.X.Rows {
 		for j, v := range t.X.Row(i) {
 			if v-v != 0 {
@@ -69,18 +70,15 @@ func openFeatures(ctx context.Context, path string, opt OpenOptions) (*Dataset, 
 			}
 		}
 	}
-	if err := d.addTable(from, opt.Columns, labels); err != nil {
-		return nil, err
-	}
-	return d.setDisjoint().mustBeConsistent(), nil
+	return s, s.addTable(from, opt.Columns, labels)
 }
 
 // addTable makes samples from the rows of a table. asked names further columns to read.
-func (d *Dataset) addTable(t *embedding.Table, asked []string, labels string) error {
+func (s *set) addTable(t *embedding.Table, asked []string, labels string) error {
 	if err := t.CheckLabel(); err != nil {
 		return err
 	}
-	if err := d.chooseLabelColumns(t.ColumnNames(), labels); err != nil {
+	if err := s.chooseLabelColumns(t.ColumnNames(), labels); err != nil {
 		return err
 	}
 	named := *t
@@ -89,26 +87,22 @@ func (d *Dataset) addTable(t *embedding.Table, asked []string, labels string) er
 			named.Files = append(named.Files, "row/"+strconv.Itoa(i))
 		}
 	}
-	t, err := d.labelledRows(&named, append([]string{d.Fine, d.Train}, asked...))
+	t, err := s.labelledRows(&named, append([]string{s.Fine, s.Train}, asked...))
 	if err != nil {
 		return fmt.Errorf("%s: %w", labels, err)
 	}
-	d.Features, d.Names = t.X, t.Files
+	s.Features, s.Names = t.X, t.Files
 	for _, c := range t.Columns {
-		if c.Name == "split" {
-			if err := d.readSplits(c.Text); err != nil {
+		switch {
+		case c.Name == "split":
+			if err := s.readSplits(c.Text); err != nil {
 				return fmt.Errorf("%s: %w", labels, err)
 			}
-			continue
+		case c.Text != nil:
+			s.Columns = append(s.Columns, newValueColumn(c.Name, c.Text))
+		default:
+			s.Columns = append(s.Columns, labelColumn{Name: c.Name, Numbers: c.IDs})
 		}
-		if c.Text != nil {
-			d.Columns = append(d.Columns, newValueColumn(c.Name, c.Text))
-		} else {
-			d.Columns = append(d.Columns, newNumberColumn(c.Name, c.IDs))
-		}
-	}
-	if err := d.checkNames(); err != nil {
-		return fmt.Errorf("%s: %w", labels, err)
 	}
 	return nil
 }
@@ -135,40 +129,61 @@ func (t tables) findLabels(path string) (string, error) {
 	return "", fmt.Errorf("%s holds no labels: give the file of labels (%w, labels.csv, labels.npy)", path, missing)
 }
 
-func (d *Dataset) readSplits(text []string) error {
+func (s *set) readSplits(text []string) error {
 	if text == nil {
 		return errors.New("column split holds numbers: must hold train, test, query, gallery or val")
 	}
-	roles := make([]Split, len(text))
-	for i, s := range text {
-		role, ok := splitByName(s)
+	roles := make([]role, len(text))
+	for i, name := range text {
+		r, ok := roleByName(name)
 		if !ok {
-			return fmt.Errorf("row %d: unknown split %q: must be train, test, query, gallery or val", i, s)
+			return fmt.Errorf("row %d: unknown split %q: must be train, test, query, gallery or val", i, name)
 		}
-		roles[i] = role
+		roles[i] = r
 	}
-	d.setSplits(roles)
+	s.setRoles(roles)
 	return nil
 }
 
 // chooseLabelColumns chooses the columns for scoring and training by their names.
-func (d *Dataset) chooseLabelColumns(names []string, labels string) error {
+func (s *set) chooseLabelColumns(names []string, labels string) error {
 	names = slices.DeleteFunc(names, func(n string) bool { return n == "split" })
 	for _, n := range []string{"fine", "label"} {
-		if d.Fine == "" && slices.Contains(names, n) {
-			d.Fine = n
+		if s.Fine == "" && slices.Contains(names, n) {
+			s.Fine = n
 		}
 	}
 	rest := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "coarse" })
-	if d.Fine == "" && len(rest) == 1 {
-		d.Fine = rest[0]
+	if s.Fine == "" && len(rest) == 1 {
+		s.Fine = rest[0]
 	}
-	if d.Fine == "" {
+	if s.Fine == "" {
 		return fmt.Errorf("%s has columns %s: one must be called fine or label", labels, strings.Join(names, ", "))
 	}
-	d.Train = d.Fine
+	s.Train = s.Fine
 	if slices.Contains(names, "coarse") {
-		d.Coarse, d.Train = "coarse", "coarse"
+		s.Coarse, s.Train = "coarse", "coarse"
 	}
 	return nil
+}
+
+// labelledRows returns t without the rows that lack a label in one of the columns. s counts these rows.
+func (s *set) labelledRows(t *embedding.Table, columns []string) (*embedding.Table, error) {
+	out := map[int]bool{}
+	for _, name := range columns {
+		c := t.Column(name)
+		if c == nil {
+			continue
+		}
+		for i := range t.Rows() {
+			if c.Missing(i) && !out[i] {
+				out[i] = true
+				s.leave(noLabelReason(name), t.Files[i])
+			}
+		}
+	}
+	if len(out) > 0 && len(out) == t.Rows() {
+		return nil, fmt.Errorf("no row has a label%s", leftOutSentence(s.LeftOut))
+	}
+	return t.WithoutRows(slices.Sorted(maps.Keys(out))), nil
 }

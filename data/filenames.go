@@ -2,27 +2,7 @@ package data
 
 import (
 	"fmt"
-	"unicode"
-	"unicode/utf8"
 )
-
-// unwritableReason returns the reason why s cannot be written to lists, tables and JSON and read back, or "".
-func unwritableReason(s string) string {
-	if !utf8.ValidString(s) {
-		return "is not valid UTF-8"
-	}
-	for _, r := range s {
-		if unicode.IsControl(r) {
-			return fmt.Sprintf("has the control character %q", r)
-		}
-	}
-	return ""
-}
-
-// unwritableNameReason is the reason for leaving out a file with an illegible name.
-func unwritableNameReason(name string) string {
-	return "the name " + unwritableReason(name) + " (rename it)"
-}
 
 // checkNames returns an error for names of samples and classes that cannot be written to files and read
 // back.

@@ -1,17 +1,16 @@
 package data
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path"
-	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
@@ -27,12 +26,46 @@ type file struct {
 	name string
 }
 
+// add appends the file of a sample.
+func (f *files) add(t tree, name string) { f.list = append(f.list, file{t, name}) }
+
+// keep keeps the files at some places.
+func (f *files) keep(places []int) {
+	list := make([]file, len(places))
+	for k, i := range places {
+		list[k] = f.list[i]
+	}
+	f.list = list
+}
+
+// count returns the number of files.
+func (f *files) count() int { return len(f.list) }
+
+// name returns the name of the file of sample i in its tree.
+func (f *files) name(i int) string { return f.list[i].name }
+
+// stat describes the file of sample i without opening it.
+func (f *files) stat(i int) fileStat { return f.list[i].tree.stat(f.list[i].name) }
+
+// isRemote reports whether a file is neither in a folder nor in an archive on this machine.
+func (f *files) isRemote() bool {
+	return slices.ContainsFunc(f.list, func(at file) bool { return isRemote(at.tree) })
+}
+
+// setShape sets the shape that all images have.
+func (f *files) setShape(w, h, c int) { f.w, f.h, f.c = w, h, c }
+
 func (f *files) Shape() (w, h, c int) { return f.w, f.h, f.c }
+
+// content reads the file of sample i, into buf if it is large enough.
+func (f *files) content(i int, buf []byte) ([]byte, error) {
+	return f.list[i].tree.read(f.list[i].name, buf)
+}
 
 func (f *files) Read(ctx context.Context, i int, dst *imaging.Image, dec *imaging.Decoder) error {
 	at := f.list[i]
 	dec.Release(dst)
-	content, err := at.tree.read(at.name, dec.Buffer)
+	content, err := f.content(i, dec.Buffer)
 	if err != nil {
 		return err
 	}
@@ -106,79 +139,14 @@ func closeTree(t tree) {
 	}
 }
 
-// builder collects the samples of a data set of image files.
-type builder struct {
-	d       *Dataset
-	files   *files
-	outside bool
-}
-
-func newBuilder(layout, name string, opt OpenOptions) *builder {
-	f := new(files)
-	return &builder{&Dataset{Name: name, Layout: layout, Source: f}, f, opt.Outside}
-}
-
-// addListed appends the sample that a file of t lists by name. A name that leads outside is refused:
-// in an archive always, in a folder unless the options allow it.
-func (b *builder) addListed(t tree, name string) error {
-	name = filepath.ToSlash(name)
-	if filepath.IsLocal(filepath.FromSlash(name)) && !path.IsAbs(name) {
-		b.add(t, findInTree(t, name))
-		return nil
-	}
-	if why := unwritableReason(name); why != "" {
-		return fmt.Errorf("the name %q %s", name, why)
-	}
-	switch f, ok := asFolder(t); {
-	case !ok:
-		return fmt.Errorf("%s leads outside the archive %s", name, t.location())
-	case !b.outside:
-		if in, err := relativePath(f, name); err == nil {
-			b.add(t, findInTree(t, in))
-			return nil
-		}
-		return option.Errorf("%s leads outside the data set's folder %s: %s permits that", name, t.location(),
-			optOutside)
-	case path.IsAbs(name) || filepath.IsAbs(name):
-		b.add(folder{}, findInTree(folder{}, name))
-	default:
-		f.in = nil // name is a whole path
-		b.add(f, findInTree(f, name))
-	}
-	return nil
-}
-
-// relativePath returns the path in a folder of a file with the given whole path.
-func relativePath(f folder, name string) (string, error) {
-	root, err := filepath.Abs(f.dir)
-	if err != nil {
-		return "", err
-	}
-	name = filepath.FromSlash(name)
-	if !filepath.IsAbs(name) {
-		return "", fs.ErrNotExist
-	}
-	in, err := filepath.Rel(root, name)
-	if err != nil || !filepath.IsLocal(in) {
-		return "", fs.ErrNotExist
-	}
-	return filepath.ToSlash(in), nil
-}
-
 // asFolder returns t as a folder, if it is one.
 func asFolder(t tree) (folder, bool) {
 	if s, ok := t.(subtree); ok {
 		f, ok := asFolder(s.tree)
-		return folder{f.path(s.dir), f.in}, ok
+		return newFolder(f.path(s.dir), f.in), ok
 	}
 	f, ok := t.(folder)
 	return f, ok
-}
-
-// add appends the sample at name in t. The name is from a walk through t.
-func (b *builder) add(t tree, name string) {
-	b.files.list = append(b.files.list, file{t, path.Clean(name)})
-	b.d.Names = append(b.d.Names, name)
 }
 
 // isImageName reports whether folder layouts take a file for an image.
@@ -202,4 +170,33 @@ func isImage(t tree, name string) bool {
 	head := make([]byte, 64)
 	n, err := io.ReadFull(file, head)
 	return (err == nil || errors.Is(err, io.ErrUnexpectedEOF)) && imaging.IsReadable(head[:n])
+}
+
+// headSize is larger than the marker segments of a JPEG file up to the end of its EXIF block.
+const headSize = 128 << 10
+
+// head returns the part of the file of sample i that may hold the EXIF block: the beginning of a JPEG file in a
+// folder, or all of another file. buf is a buffer to read into.
+func (f *files) head(i int, buf []byte) ([]byte, error) {
+	at := f.list[i]
+	dir, ok := asFolder(at.tree)
+	if !ok {
+		return at.tree.read(at.name, buf)
+	}
+	file, err := dir.in.Open(dir.path(at.name))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if cap(buf) < headSize {
+		buf = make([]byte, headSize)
+	}
+	n, err := io.ReadFull(file, buf[:headSize])
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // the file is shorter
+		return buf[:n], nil
+	}
+	if err != nil || bytes.HasPrefix(buf[:n], []byte("\xff\xd8")) {
+		return buf[:n], err
+	}
+	return at.tree.read(at.name, buf)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -19,6 +18,9 @@ type fsTree struct {
 	files fs.FS
 	name  string
 }
+
+// newFS returns the tree of a file system.
+func newFS(files fs.FS, name string) fsTree { return fsTree{files: files, name: name} }
 
 func (s fsTree) location() string { return s.name }
 
@@ -114,18 +116,10 @@ func sha256Hex(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// OpenFS is Open for the data set in a file system, whose files are built into the program, in
-// memory, or from any other source. name is the name of the set.
-func OpenFS(ctx context.Context, files fs.FS, name string, opt OpenOptions) (*Dataset, error) {
-	if files == nil {
-		return nil, errors.New("no file system given")
-	}
-	d, err := openLayout(ctx, fsTree{files, name}, name, opt)
+func (s fsTree) stat(name string) fileStat {
+	info, err := fs.Stat(s.files, name)
 	if err != nil {
-		return nil, err
+		return fileStat{Err: err}
 	}
-	if err := d.checkNames(); err != nil {
-		return nil, err
-	}
-	return d.finishOpening(opt, nil)
+	return fileStat{Size: info.Size(), Modified: info.ModTime()}
 }

@@ -8,47 +8,36 @@ import (
 	"strings"
 )
 
-func isGrocery(_ context.Context, t tree) bool {
-	return t.has("classes.csv") && t.has("train.txt") && t.has("test.txt")
-}
-
-// openGrocery reads the Grocery Store data set: classes.csv, and train.txt, val.txt and test.txt
+// readGrocery reads the Grocery Store data set: classes.csv, and train.txt, val.txt and test.txt
 // with rows "path, fine, coarse". The coarse class is the training label. The images of val.txt
 // are neither for training nor for the test.
-func openGrocery(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
-	fineNames, coarseNames := map[int64]string{}, map[int64]string{}
-	err := csvRows(t, "classes.csv", true, func(_ int, head, row []string) error {
-		for _, level := range []struct {
-			prefix string
-			names  map[int64]string
-		}{{"class", fineNames}, {"coarse class", coarseNames}} {
-			nameAt := slices.Index(head, level.prefix+" name (str)")
-			idAt := slices.Index(head, level.prefix+" id (int)")
+func readGrocery(_ context.Context, s *set) error {
+	fine := labelColumn{Name: "fine", Names: map[int64]string{}}
+	coarse := labelColumn{Name: "coarse", Names: map[int64]string{}}
+	err := csvRows(s.tree, "classes.csv", true, func(_ int, head, row []string) error {
+		for i, prefix := range []string{"class", "coarse class"} {
+			names := []map[int64]string{fine.Names, coarse.Names}[i]
+			nameAt := slices.Index(head, prefix+" name (str)")
+			idAt := slices.Index(head, prefix+" id (int)")
 			if nameAt < 0 || idAt < 0 {
-				return fmt.Errorf("the header lacks %q or %q", level.prefix+" name (str)", level.prefix+" id (int)")
+				return fmt.Errorf("the header lacks %q or %q", prefix+" name (str)", prefix+" id (int)")
 			}
 			id, err := parseID(strings.TrimSpace(row[idAt]))
 			if err != nil {
 				return err
 			}
-			level.names[id] = strings.TrimSpace(row[nameAt])
+			names[id] = strings.TrimSpace(row[nameAt])
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	b := newBuilder("grocery", name, opt)
-	d := b.d
-	var fine, coarse []int64
-	for _, side := range []struct {
-		file string
-		role Split
-	}{{"train.txt", Train}, {"val.txt", 0}, {"test.txt", Test}} {
-		if side.role == 0 && !t.has(side.file) {
+	for i, file := range []string{"train.txt", "val.txt", "test.txt"} {
+		if file == "val.txt" && !s.tree.has(file) {
 			continue
 		}
-		err := csvRows(t, side.file, false, func(_ int, _, row []string) error {
+		err := csvRows(s.tree, file, false, func(_ int, _, row []string) error {
 			if len(row) != 3 {
 				return fmt.Errorf("%d columns; expected path, class, coarse class", len(row))
 			}
@@ -57,30 +46,18 @@ func openGrocery(_ context.Context, t tree, name string, opt OpenOptions) (*Data
 			if err := errors.Join(err1, err2); err != nil {
 				return err
 			}
-			if fineNames[f] == "" || coarseNames[c] == "" {
+			if fine.Names[f] == "" || coarse.Names[c] == "" {
 				return fmt.Errorf("class %d or coarse class %d is not in classes.csv", f, c)
 			}
-			if err := b.addListed(t, strings.TrimSpace(row[0])); err != nil {
-				return err
-			}
-			fine, coarse = append(fine, f), append(coarse, c)
-			d.Splits = append(d.Splits, side.role)
-			return nil
+			fine.Numbers, coarse.Numbers = append(fine.Numbers, f), append(coarse.Numbers, c)
+			s.Roles = append(s.Roles, []role{roleTrain, 0, roleTest}[i])
+			return s.addListed(strings.TrimSpace(row[0]))
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if len(fine) == 0 {
-		return nil, fmt.Errorf("%s: train.txt and test.txt list no image", t.location())
-	}
-	d.Columns = []Column{newNumberColumn("coarse", coarse), newNumberColumn("fine", fine)}
-	for i, names := range []map[int64]string{coarseNames, fineNames} {
-		c := &d.Columns[i]
-		for id, n := range c.Numbers {
-			c.Classes[id] = names[n]
-		}
-	}
-	d.Coarse, d.Fine, d.Train = "coarse", "fine", "coarse"
-	return d.setDisjoint().mustBeConsistent(), nil
+	s.Columns = []labelColumn{coarse, fine}
+	s.Coarse, s.Fine, s.Train = "coarse", "fine", "coarse"
+	return nil
 }

@@ -5,7 +5,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/kindred-ml/kindred/internal/format/heic"
 )
@@ -61,3 +63,27 @@ func writeIdx(t testing.TB, dir string, train, test []byte) {
 }
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
+
+// fs is a file system of the files.
+func (l layoutFiles) fs() fstest.MapFS {
+	m := fstest.MapFS{}
+	for name, content := range l {
+		m[name] = &fstest.MapFile{Data: content}
+	}
+	return m
+}
+
+// leftOutText is what was left out, on one line.
+func leftOutText(list []LeftOut) string {
+	var out []string
+	for _, l := range list {
+		out = append(out, l.String())
+	}
+	return strings.Join(out, "; ")
+}
+
+// Texts that users read.
+const (
+	besideSplits = "beside the folders of the split (train, val, test, query, gallery)"
+	noClass      = "in a folder of the split, outside any class folder"
+)

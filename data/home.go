@@ -7,9 +7,8 @@ import (
 
 // Options that errors name.
 const (
-	optHome    option.Option = "data.OpenOptions.Home"
-	optOutside option.Option = "data.OpenOptions.Outside"
-	optStrict  option.Option = "data.OpenOptions.Strict"
+	optHome   option.Option = "data.OpenOptions.Home"
+	optStrict option.Option = "data.OpenOptions.Strict"
 )
 
 // EnvHome is the environment variable that names the data folder.

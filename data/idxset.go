@@ -5,77 +5,59 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/format/idx"
 )
 
-// findIdx returns the name in t of the file with the given official name, or "" if none of its
-// usual names occurs.
-func findIdx(t tree, name string) string {
-	for _, n := range idx.Variants(name) {
-		if t.has(n) {
-			return n
-		}
-	}
-	return ""
-}
-
-func isIdx(_ context.Context, t tree) bool { return findIdx(t, idx.Files()[0]) != "" }
-
-// openIdx reads the four files of a folder. The fine column is called "digit" if the labels are 0
+// readIdxSet reads the four files of a folder. The fine column is called "digit" if the labels are 0
 // to 9, and "class" otherwise.
-func openIdx(ctx context.Context, t tree, name string, _ OpenOptions) (*Dataset, error) {
+func readIdxSet(ctx context.Context, s *set) error {
 	files := idx.Files()
-	source := &pixels{}
-	d := &Dataset{Name: name, Layout: "idx", Source: source}
-	var labels []int64
-	for half, role := range []Split{Train, Test} {
+	s.Pixels = new(pixels)
+	column := labelColumn{Name: "class"}
+	for half := range 2 {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("%s: %w", t.location(), err)
+			return fmt.Errorf("%s: %w", s.tree.location(), err)
 		}
-		images, values, err := readIdxPair(t, files[2*half], files[2*half+1])
+		images, values, err := readIdxPair(s.tree, files[2*half], files[2*half+1])
 		if err != nil {
-			return nil, err
+			return err
 		}
-		h, w := images.Dims[1], images.Dims[2]
-		if source.w == 0 {
-			source.w, source.h, source.c = w, h, 1
+		h, w, p := images.Dims[1], images.Dims[2], s.Pixels
+		if p.w == 0 {
+			p.w, p.h, p.c = w, h, 1
 		}
-		if w != source.w || h != source.h {
-			return nil, fmt.Errorf("%s: %s has images of %d x %d pixels, %s of %d x %d", t.location(), files[0],
-				source.w,
-				source.h, files[2], w, h)
+		if w != p.w || h != p.h {
+			return fmt.Errorf("%s: %s has images of %d x %d pixels, %s of %d x %d", s.tree.location(), files[0], p.w,
+				p.h, files[2], w, h)
 		}
-		source.add(images.Data)
+		p.add(images.Data)
 		for i, v := range values.Data {
-			d.Names = append(d.Names, fmt.Sprintf("%s/%d", role, i))
-			d.Splits = append(d.Splits, role)
-			labels = append(labels, int64(v))
+			s.addNumbered(half, i)
+			column.Numbers = append(column.Numbers, int64(v))
 		}
 	}
-	column := newNumberColumn("class", labels)
-	if name == "fashion-mnist" {
-		column.useNames([]string{"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker",
-			"Bag", "Ankle boot"})
-	} else if len(column.Classes) == 10 && column.Numbers[0] == 0 && column.Numbers[9] == 9 {
+	different := slices.Compact(slices.Sorted(slices.Values(column.Numbers)))
+	if s.Name == "fashion-mnist" {
+		column.Names = numberNames(0, []string{"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal",
+			"Shirt", "Sneaker", "Bag", "Ankle boot"})
+	} else if len(different) == 10 && different[0] == 0 && different[9] == 9 {
 		column.Name = "digit"
 	}
-	d.Columns = []Column{column}
-	d.Fine, d.Train = column.Name, column.Name
-	return d.mustBeConsistent(), nil
+	s.setLabels(column.Name, column, labelColumn{})
+	return nil
 }
 
-// useNames replaces numeric class names if there is a name for every number.
-func (c *Column) useNames(names []string) {
-	for id, n := range c.Numbers {
-		if 0 <= n && n < int64(len(names)) {
-			c.Classes[id] = names[n]
-		}
-	}
+// addNumbered appends sample i of a half, whose pixels are in memory.
+func (s *set) addNumbered(half, i int) {
+	s.Names = append(s.Names, []string{"train/", "test/"}[half]+strconv.Itoa(i))
+	s.Roles = append(s.Roles, trainTest(half))
 }
 
-func readIdxPair(t tree, imageName, labelName string) (images, labels *idx.Tensor, err error) {
+func readIdxPair(t *listing, imageName, labelName string) (images, labels *idx.Tensor, err error) {
 	images, imagePath, err := readIdx(t, imageName)
 	if err != nil {
 		return nil, nil, err
@@ -99,13 +81,14 @@ func readIdxPair(t tree, imageName, labelName string) (images, labels *idx.Tenso
 }
 
 // readIdx reads the file of t with the given official name; path is for messages.
-func readIdx(t tree, name string) (tensor *idx.Tensor, path string, err error) {
-	found := findIdx(t, name)
-	if found == "" {
+func readIdx(t *listing, name string) (tensor *idx.Tensor, path string, err error) {
+	names := idx.Variants(name)
+	i := slices.IndexFunc(names, t.has)
+	if i < 0 {
 		return nil, "", idx.MissingError(t.location(), name)
 	}
-	path = t.location() + "/" + found
-	r, err := openWhole(t, found)
+	path = t.location() + "/" + names[i]
+	r, err := openWhole(t, names[i])
 	if err != nil {
 		return nil, path, err
 	}
@@ -118,9 +101,9 @@ func readIdx(t tree, name string) (tensor *idx.Tensor, path string, err error) {
 
 // openWhole opens a file of t for reading from beginning to end. A file on disk is not read into
 // memory.
-func openWhole(t tree, name string) (io.ReadCloser, error) {
-	if f, ok := asFolder(t); ok {
-		return f.in.Open(f.path(name))
+func openWhole(t *listing, name string) (io.ReadCloser, error) {
+	if f, ok := asFolder(t.tree); ok {
+		return f.open(name)
 	}
 	content, err := t.read(name, nil)
 	return io.NopCloser(bytes.NewReader(content)), err

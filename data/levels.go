@@ -3,11 +3,13 @@ package data
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/base/classname"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
@@ -149,4 +151,86 @@ func (l *Levels) Explain(label, choice string) string {
 		why = ", as " + l.Why
 	}
 	return fmt.Sprintf("%s, %s%s (%v); %s%s takes %s", label, which, why, l, choice, other, others)
+}
+
+// trimCommonFolders returns the paths without the folders that all images have in common: archives are
+// often wrapped in a folder with their own name, and a single class is of no use. A year is kept,
+// because it may be part of a date, which remarks look for.
+func trimCommonFolders(dirs []string) []string {
+	if len(dirs) == 0 {
+		return nil
+	}
+	parts, shortest := make([][]string, len(dirs)), math.MaxInt
+	for i, dir := range dirs {
+		parts[i] = strings.Split(dir, "/")
+		shortest = min(shortest, len(parts[i]))
+	}
+	outer := min(commonFolders(parts), shortest-1) // keep the last folder of an image
+	if i := slices.IndexFunc(parts[0][:outer], yearFolder.MatchString); i >= 0 {
+		outer = i
+	}
+	inner := make([]string, len(dirs))
+	for i, p := range parts {
+		inner[i] = strings.Join(p[outer:], "/")
+	}
+	return inner
+}
+
+// cleanFolders returns the paths with the names of classes as all readers know them. If two folders would become one
+// class, all keep their names, and a remark tells that they look alike.
+func cleanFolders(dirs []string) []string {
+	out := make([]string, len(dirs))
+	from := make(map[string]string)
+	for i, dir := range dirs {
+		parts := strings.Split(dir, "/")
+		for k, p := range parts {
+			parts[k] = cmp.Or(classname.Clean(p), p)
+		}
+		out[i] = strings.Join(parts, "/")
+		if other, ok := from[out[i]]; ok && other != dir {
+			return dirs
+		}
+		from[out[i]] = dir
+	}
+	return out
+}
+
+// labelByFolder makes the label columns from the folders of the samples.
+func (d *Dataset) labelByFolder(dirs []string) {
+	dirs = cleanFolders(trimCommonFolders(dirs))
+	fine := NewColumn("class", dirs)
+	if slices.ContainsFunc(dirs, func(dir string) bool { return strings.Count(dir, "/") != 1 }) {
+		d.Columns, d.Fine, d.Train = []Column{fine}, "class", "class"
+		return
+	}
+	coarse := make([]string, len(dirs))
+	for i, dir := range dirs {
+		coarse[i], _, _ = strings.Cut(dir, "/")
+	}
+	fine.Name = fineName
+	d.Columns = []Column{NewColumn(coarseName, coarse), fine}
+	d.Levels = newLevels(&d.Columns[0], &d.Columns[1])
+	d.Coarse, d.Fine, d.Train = coarseName, fineName, d.Levels.Label
+}
+
+// setDisjoint sets d.Disjoint from the splits, if they have both sides.
+func (d *Dataset) setDisjoint() {
+	fine, err := d.Column(fineName)
+	sides := Split(0)
+	for _, s := range d.Splits {
+		sides |= s
+	}
+	if err != nil || sides&Train == 0 || sides&Test == 0 {
+		return
+	}
+	roles := make([]Split, len(fine.Classes))
+	for i, id := range fine.IDs {
+		roles[id] |= d.Splits[i]
+	}
+	d.Disjoint = true
+	for _, r := range roles {
+		if r&Train != 0 && r&Test != 0 {
+			d.Disjoint = false
+		}
+	}
 }

@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"testing"
 )
@@ -123,10 +124,14 @@ func TestLabelColumns(t *testing.T) {
 	}
 }
 
-// photosOf returns a set of the given files in folders, labelled as openFolders does.
+// photosOf returns a set of the given files in folders, labelled as folders are.
 func photosOf(names []string) *Dataset {
 	d := &Dataset{Name: "photos", Names: names}
-	d.labelByFolder(findSplitFolders(names).dirs)
+	var dirs []string
+	for _, name := range names {
+		dirs = append(dirs, path.Dir(name))
+	}
+	d.labelByFolder(dirs)
 	return d
 }
 

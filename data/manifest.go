@@ -2,10 +2,10 @@ package data
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"image"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +17,7 @@ import (
 // manifestName is the manifest that Open looks for in a folder.
 const manifestName = "manifest.csv"
 
-// openManifest reads a CSV manifest with a header. Columns:
+// readManifest reads a CSV manifest with a header. Columns:
 //
 //	path                 relative to the manifest; see OpenOptions.Outside
 //	label                the class: any text; by default the first of labels
@@ -30,12 +30,10 @@ const manifestName = "manifest.csv"
 // Other columns are ignored, except the one that OpenOptions.Group names. Columns may be separated by
 // semicolons, and folders in a path by backslashes, as on Windows. Errors name the line. Rows without
 // label or coarse are left out. With OpenOptions.Unlabelled, the path is enough.
-func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) {
-	m := manifest{b: newBuilder("manifest", name, opt), unlabelled: opt.Unlabelled, group: opt.Group,
-		all: opt.OtherColumns}
-	d := m.b.d
-	rows := 0
-	err := csvRows(t, file, true, func(_ int, head, row []string) error {
+func readManifest(_ context.Context, s *set) error {
+	m := manifest{set: s}
+	file, rows := s.marks[0], 0
+	err := csvRows(s.tree, file, true, func(_ int, head, row []string) error {
 		if rows == 0 {
 			if c := duplicateColumn(head); c != "" {
 				return &headError{fmt.Sprintf("the header has column %s twice: rename or remove one", c)}
@@ -45,7 +43,7 @@ func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) 
 			return errors.New("the header occurs again, as in joined files: remove the line")
 		}
 		rows++
-		return m.row(t, func(column string) (string, bool) {
+		return m.row(func(column string) (string, bool) {
 			i := slices.Index(head, column)
 			if i < 0 {
 				return "", false
@@ -54,48 +52,35 @@ func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) 
 		}, head)
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if rows == 0 {
-		return nil, fmt.Errorf("%s: no rows below the header", filepath.Join(t.location(), file))
+		return fmt.Errorf("%s: no rows below the header", s.path(file))
 	}
 	if err := m.dropUnlabelled(); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(t.location(), file), err)
+		return fmt.Errorf("%s: %w", s.path(file), err)
 	}
-	d.Boxes = m.boxes
-	if opt.Distinct {
+	if s.opt.Distinct {
 		m.mergeRows()
 	}
-	d.setSplits(d.Splits)
-	d.OtherColumns = m.others
+	s.setRoles(s.Roles)
 	if m.groups != nil {
-		c := NewColumn(m.group, m.groups)
-		d.Group = &c
-	}
-	if m.multiLabels != nil {
-		d.MultiLabel = newMultiLabel(m.multiLabels)
+		s.Group = &labelColumn{Name: s.opt.Group, Text: m.groups}
 	}
 	if m.labels != nil {
-		d.Columns, d.Fine, d.Train = []Column{newValueColumn("label", m.labels)}, "label", "label"
+		s.setLabels("label", newValueColumn("label", m.labels), labelColumn{})
 		if m.coarse != nil {
-			d.Columns = append(d.Columns, newValueColumn("coarse", m.coarse))
-			d.Coarse, d.Train = "coarse", "coarse"
+			s.setLabels("coarse", s.Columns[0], newValueColumn("coarse", m.coarse))
 		}
 	}
-	return d.setDisjoint().mustBeConsistent(), nil
+	return nil
 }
 
 // manifest is the rows read so far.
 type manifest struct {
-	b              *builder
-	unlabelled     bool // rows without labels are allowed
+	*set
 	labels, coarse []string
-	multiLabels    [][]string
-	boxes          []image.Rectangle
-	group          string // the column to divide by
-	groups         []string
-	all            bool // keep the other columns
-	others         []embedding.Column
+	groups         []string // values of the column to divide by
 }
 
 // knownColumns returns the columns of a manifest that a set is made of.
@@ -110,17 +95,17 @@ func (m *manifest) keepOthers(get func(string) (string, bool), head []string) {
 		if slices.Contains(knownColumns(), name) || name == "" || slices.Contains(head[:i], name) {
 			continue
 		}
-		if k == len(m.others) {
-			m.others = append(m.others, embedding.Column{Name: name})
+		if k == len(m.OtherColumns) {
+			m.OtherColumns = append(m.OtherColumns, embedding.Column{Name: name})
 		}
 		text, _ := get(name)
-		m.others[k].Text = append(m.others[k].Text, text)
+		m.OtherColumns[k].Text = append(m.OtherColumns[k].Text, text)
 		k++
 	}
 }
 
 // row adds a row. get returns its value in a column, and whether there is one.
-func (m *manifest) row(t tree, get func(string) (string, bool), head []string) error {
+func (m *manifest) row(get func(string) (string, bool), head []string) error {
 	p, hasPath := get("path")
 	label, hasLabel := get("label")
 	coarse, hasCoarse := get("coarse")
@@ -133,7 +118,7 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 		}
 		hasLabel = true
 	}
-	if !hasPath || !hasLabel && (!m.unlabelled || hasCoarse) {
+	if !hasPath || !hasLabel && (!m.opt.Unlabelled || hasCoarse) {
 		if slices.ContainsFunc(head, isImageName) {
 			return &headError{fmt.Sprintf("the first line, %q, names an image instead of columns: put a header "+
 				"before it, such as path,label", strings.Join(head, ","))}
@@ -141,9 +126,9 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 		return &headError{fmt.Sprintf("the header has columns %q: path and label (or labels) are needed%s",
 			strings.Join(head, ","), suggestRenames(head))}
 	}
-	p = toSlashes(t, p)
+	p = toSlashes(m.tree, p)
 	if unwritableReason(p) != "" {
-		m.b.d.LeftOut = countLeftOut(m.b.d.LeftOut, unwritableNameReason(p), p)
+		m.leave(unwritableNameReason(p), p)
 		return nil
 	}
 	for _, s := range append([]string{label}, all...) {
@@ -154,14 +139,14 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 	if p == "" {
 		return errors.New("path is empty")
 	}
-	if err := m.b.addListed(t, p); err != nil {
+	if err := m.addListed(p); err != nil {
 		return err
 	}
-	if m.all {
+	if m.opt.OtherColumns {
 		m.keepOthers(get, head)
 	}
 	if hasList {
-		m.multiLabels = append(m.multiLabels, all)
+		m.MultiLabels = append(m.MultiLabels, all)
 	}
 	if hasLabel {
 		m.labels = append(m.labels, label)
@@ -169,19 +154,19 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 	if hasCoarse {
 		m.coarse = append(m.coarse, coarse)
 	}
-	if value, has := get(m.group); has && m.group != "" {
+	if value, has := get(m.opt.Group); has && m.opt.Group != "" {
 		m.groups = append(m.groups, value)
 	}
-	role, has, err := manifestRole(get)
+	r, has, err := manifestRole(get)
 	if err != nil {
 		return err
 	}
 	if has {
-		m.b.d.Splits = append(m.b.d.Splits, role)
+		m.Roles = append(m.Roles, r)
 	}
 	box, has, err := manifestBox(get)
 	if has {
-		m.boxes = append(m.boxes, box)
+		m.Boxes = append(m.Boxes, box)
 	}
 	return err
 }
@@ -220,29 +205,28 @@ func suggestRenames(head []string) string {
 // dropUnlabelled leaves out the rows without a label. If no row has a label, the set has no labels,
 // if that is allowed.
 func (m *manifest) dropUnlabelled() error {
-	d := m.b.d
-	if d.Len() == 0 {
-		return fmt.Errorf("no row can be used%s", leftOutSentence(d.LeftOut))
+	if len(m.Names) == 0 {
+		return fmt.Errorf("no row can be used%s", leftOutSentence(m.LeftOut))
 	}
-	if m.unlabelled && m.labels != nil && !slices.ContainsFunc(m.labels, func(s string) bool { return s != "" }) {
-		m.labels, m.coarse, m.multiLabels = nil, nil, nil
+	if m.opt.Unlabelled && m.labels != nil && !slices.ContainsFunc(m.labels, func(s string) bool { return s != "" }) {
+		m.labels, m.coarse, m.MultiLabels = nil, nil, nil
 		return nil
 	}
 	var keep []int
-	for i := range d.Names {
+	for i := range m.Names {
 		switch {
 		case m.labels != nil && m.labels[i] == "":
-			d.LeftOut = countLeftOut(d.LeftOut, noLabelReason("label"), d.Names[i])
+			m.leave(noLabelReason("label"), m.Names[i])
 		case m.coarse != nil && m.coarse[i] == "":
-			d.LeftOut = countLeftOut(d.LeftOut, noLabelReason("coarse"), d.Names[i])
+			m.leave(noLabelReason("coarse"), m.Names[i])
 		default:
 			keep = append(keep, i)
 		}
 	}
 	if len(keep) == 0 {
-		return fmt.Errorf("no row has a label%s", leftOutSentence(d.LeftOut))
+		return fmt.Errorf("no row has a label%s", leftOutSentence(m.LeftOut))
 	}
-	if len(keep) < d.Len() {
+	if len(keep) < len(m.Names) {
 		m.keepRows(keep)
 	}
 	return nil
@@ -250,29 +234,29 @@ func (m *manifest) dropUnlabelled() error {
 
 // keepRows keeps the rows at the given places.
 func (m *manifest) keepRows(places []int) {
-	d := m.b.d
-	d.Names, m.b.files.list = pickElements(d.Names, places), pickElements(m.b.files.list, places)
-	d.Splits, m.groups = pickElements(d.Splits, places), pickElements(m.groups, places)
-	m.labels, m.coarse, m.multiLabels = pickElements(m.labels, places), pickElements(m.coarse, places),
-		pickElements(m.multiLabels, places)
-	m.boxes = pickElements(m.boxes, places)
-	for i := range m.others {
-		m.others[i].Text = pickElements(m.others[i].Text, places)
-	}
-	if d.Boxes != nil {
-		d.Boxes = m.boxes
+	m.Names = pickElements(m.Names, places)
+	m.Files.keep(places)
+	m.Roles, m.groups = pickElements(m.Roles, places), pickElements(m.groups, places)
+	m.labels, m.coarse, m.MultiLabels = pickElements(m.labels, places), pickElements(m.coarse, places),
+		pickElements(m.MultiLabels, places)
+	m.Boxes = pickElements(m.Boxes, places)
+	for i := range m.OtherColumns {
+		m.OtherColumns[i].Text = pickElements(m.OtherColumns[i].Text, places)
 	}
 }
 
 // mergeRows makes one row of those that list the same item. It has the roles and the labels of all, and the label,
 // coarse label and group of the first.
 func (m *manifest) mergeRows() {
-	d := m.b.d
-	first := make(map[string]int, d.Len())
+	first := make(map[string]int, len(m.Names))
 	var distinct []int
 	again, labels := "", 0
-	for i := range d.Names {
-		name := d.ItemName(i)
+	for i := range m.Names {
+		item := embedding.Item{Path: m.Names[i]}
+		if m.Boxes != nil {
+			item.Region = embedding.FormatRegion(m.Boxes[i])
+		}
+		name := item.Name()
 		at, seen := first[name]
 		if !seen {
 			first[name] = i
@@ -280,8 +264,8 @@ func (m *manifest) mergeRows() {
 			continue
 		}
 		again = name
-		if d.Splits != nil {
-			d.Splits[at] |= d.Splits[i]
+		if m.Roles != nil {
+			m.Roles[at] |= m.Roles[i]
 		}
 		if m.labels != nil {
 			labels += m.addLabels(at, i)
@@ -290,29 +274,29 @@ func (m *manifest) mergeRows() {
 	if again == "" {
 		return
 	}
-	note := fmt.Sprintf("%d rows list an item again, such as %s: each is one item", d.Len()-len(distinct), again)
+	note := fmt.Sprintf("%d rows list an item again, such as %s: each is one item", len(m.Names)-len(distinct), again)
 	if labels > 0 {
 		note += "; it has the labels of all its rows, and label is that of the first"
 	}
-	d.Notes = append(d.Notes, note)
+	m.Notes = append(m.Notes, note)
 	m.keepRows(distinct)
 }
 
 // addLabels adds the labels of row i to those of row at, and returns the number of new ones.
 func (m *manifest) addLabels(at, i int) int {
-	if m.multiLabels == nil {
-		m.multiLabels = make([][]string, len(m.labels))
+	if m.MultiLabels == nil {
+		m.MultiLabels = make([][]string, len(m.labels))
 		for k, label := range m.labels {
-			m.multiLabels[k] = []string{label}
+			m.MultiLabels[k] = []string{label}
 		}
 	}
-	before := len(m.multiLabels[at])
-	for _, label := range m.multiLabels[i] {
-		if !slices.Contains(m.multiLabels[at], label) {
-			m.multiLabels[at] = append(m.multiLabels[at], label)
+	before := len(m.MultiLabels[at])
+	for _, label := range m.MultiLabels[i] {
+		if !slices.Contains(m.MultiLabels[at], label) {
+			m.MultiLabels[at] = append(m.MultiLabels[at], label)
 		}
 	}
-	return len(m.multiLabels[at]) - before
+	return len(m.MultiLabels[at]) - before
 }
 
 // pickElements returns the elements of a list at the given places; nil for a nil list.
@@ -336,34 +320,20 @@ func toSlashes(t tree, name string) string {
 	return strings.ReplaceAll(name, `\`, "/")
 }
 
-// newValueColumn is newNumberColumn if all values are whole numbers in the usual form, and NewColumn
-// otherwise.
-func newValueColumn(name string, values []string) Column {
-	numbers := make([]int64, len(values))
-	for i, s := range values {
-		n, err := strconv.ParseInt(s, 10, 64)
-		if err != nil || strconv.FormatInt(n, 10) != s {
-			return NewColumn(name, values)
-		}
-		numbers[i] = n
-	}
-	return newNumberColumn(name, numbers)
-}
-
-func manifestRole(get func(string) (string, bool)) (role Split, has bool, err error) {
+func manifestRole(get func(string) (string, bool)) (r role, has bool, err error) {
 	split, has := get("split")
 	if has {
 		var ok bool
-		if role, ok = splitByName(split); !ok {
+		if r, ok = roleByName(split); !ok {
 			return 0, false, fmt.Errorf("unknown split %q: must be train, test, query, gallery or val", split)
 		}
 	}
 	for _, c := range []struct {
 		column string
-		role   Split
-	}{{"is_query", Query}, {"is_gallery", Gallery}} {
+		role   role
+	}{{"is_query", roleQuery}, {"is_gallery", roleGallery}} {
 		s, ok := get(c.column)
-		if !ok || s == "" || has && role&(Train|Test) != role&Test {
+		if !ok || s == "" || has && r&(roleTrain|roleTest) != r&roleTest {
 			continue
 		}
 		yes, err := parseFlag(s)
@@ -373,23 +343,23 @@ func manifestRole(get func(string) (string, bool)) (role Split, has bool, err er
 		if !has {
 			// Without a split column only these two columns define the role.
 			if yes {
-				role |= c.role
+				r |= c.role
 			}
 			continue
 		}
 		if yes {
-			role |= c.role
+			r |= c.role
 		} else {
-			role &^= c.role
+			r &^= c.role
 		}
 	}
 	_, q := get("is_query")
 	_, g := get("is_gallery")
 	if !has && (q || g) {
-		role = cmp.Or(role, Train)
+		r = cmp.Or(r, roleTrain)
 		has = true
 	}
-	return role, has, nil
+	return r, has, nil
 }
 
 func parseFlag(s string) (bool, error) {
@@ -427,4 +397,15 @@ func manifestBox(get func(string) (string, bool)) (box image.Rectangle, has bool
 		return box, false, fmt.Errorf("box %d,%d,%d,%d has no area", v[0], v[1], v[2], v[3])
 	}
 	return image.Rect(v[0], v[1], v[2], v[3]), true, nil
+}
+
+// splitLabels splits a list such as "red|round" into its different labels.
+func splitLabels(list string) []string {
+	var out []string
+	for label := range strings.SplitSeq(list, "|") {
+		if label = classname.Clean(label); label != "" && !slices.Contains(out, label) {
+			out = append(out, label)
+		}
+	}
+	return out
 }

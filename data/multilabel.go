@@ -3,8 +3,6 @@ package data
 import (
 	"slices"
 	"strings"
-
-	"github.com/kindred-ml/kindred/internal/base/classname"
 )
 
 // MultiLabel holds the labels of samples that may have any number of labels.
@@ -23,17 +21,6 @@ func (s *MultiLabel) Text(sample int) string {
 		names = append(names, s.Classes[id])
 	}
 	return strings.Join(names, "|")
-}
-
-// splitLabels splits a list such as "red|round" into its different labels.
-func splitLabels(list string) []string {
-	var out []string
-	for label := range strings.SplitSeq(list, "|") {
-		if label = classname.Clean(label); label != "" && !slices.Contains(out, label) {
-			out = append(out, label)
-		}
-	}
-	return out
 }
 
 // newMultiLabel numbers labels in the natural order of their names.

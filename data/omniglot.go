@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,30 +16,29 @@ import (
 // omniglotHalves are the two official halves: 30 alphabets to train, 20 to test.
 func omniglotHalves() []string { return []string{"images_background", "images_evaluation"} }
 
-// officialZip reports whether the folder t holds the official archive of a half.
-func officialZip(t tree, half string) (f folder, name string, ok bool) {
-	f, ok = t.(folder)
-	name = half + ".zip"
-	return f, name, ok && t.has(name)
+// officialZip reports whether the set is a folder with the official archive of a half.
+func officialZip(t *listing, half string) (f folder, ok bool) {
+	f, ok = t.tree.(folder)
+	return f.sub(half + ".zip"), ok && t.has(half+".zip")
 }
 
 // omniglotTree finds a half as the official zip archive or as a folder of t. It returns nil if there
 // is neither.
-func omniglotTree(ctx context.Context, t tree, half string) (tree, error) {
-	if f, name, ok := officialZip(t, half); ok {
-		z, err := openZip(f.in, f.path(name))
+func omniglotTree(ctx context.Context, t *listing, half string) (tree, error) {
+	if zip, ok := officialZip(t, half); ok {
+		z, err := zip.openZip()
 		if err != nil {
 			return nil, err
 		}
-		return subtree{z, half}, nil
+		return newSub(z, half), nil
 	}
-	if s := (subtree{t, half}); !isEmpty(ctx, s) {
+	if s := newSub(t.tree, half); !isEmpty(ctx, s) {
 		return s, nil
 	}
 	return nil, nil
 }
 
-// isEmpty reports whether t is nil or has no file.
+// isEmpty reports whether t has no file.
 func isEmpty(ctx context.Context, t tree) bool {
 	found := false
 	err := t.walk(ctx, func(_, why string) error {
@@ -51,72 +51,62 @@ func isEmpty(ctx context.Context, t tree) bool {
 	return !found && !errors.Is(err, fs.ErrPermission)
 }
 
-func isOmniglot(ctx context.Context, t tree) bool {
+func isOmniglot(ctx context.Context, t *listing) bool {
 	return slices.ContainsFunc(omniglotHalves(), func(half string) bool {
-		_, _, zipped := officialZip(t, half)
-		return zipped || !isEmpty(ctx, subtree{t, half})
+		_, zipped := officialZip(t, half)
+		return zipped || !isEmpty(ctx, newSub(t.tree, half))
 	})
 }
 
-// openOmniglot reads ALPHABET/characterNN/FILE.png of both halves. The coarse label is the alphabet,
+// readOmniglot reads ALPHABET/characterNN/FILE.png of both halves. The coarse label is the alphabet,
 // which the papers train on. The fine label is the letter.
-func openOmniglot(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
-	b := newBuilder("omniglot", name, opt)
-	ok := false
+func readOmniglot(ctx context.Context, s *set) (err error) {
 	defer func() {
-		if !ok {
-			b.files.Close()
+		if err != nil {
+			s.Files.Close()
 		}
 	}()
-	var alphabets, letters []string
+	alphabets, letters := labelColumn{Name: "alphabet"}, labelColumn{Name: "letter"}
 	for i, half := range omniglotHalves() {
-		s, err := omniglotTree(ctx, t, half)
+		t, err := omniglotTree(ctx, s.tree, half)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if s == nil {
+		if t == nil {
 			continue
 		}
-		before := len(letters)
-		err = s.walk(ctx, func(file, why string) error {
-			if why == "" && !isImageName(file) {
-				why = notImageReason(file)
-			}
-			if why == "" && unwritableReason(file) != "" {
-				why = unwritableNameReason(file)
-			}
-			if why != "" {
-				b.d.LeftOut = countLeftOut(b.d.LeftOut, why, path.Join(half, file))
+		before := len(s.Names)
+		err = t.walk(ctx, func(file, why string) error {
+			if why = cmp.Or(why, notSampleReason(t, file)); why != "" {
+				s.leave(why, path.Join(half, file))
 				return nil
 			}
 			parts := strings.Split(file, "/")
 			if len(parts) != 3 {
-				return fmt.Errorf("%s: the path of image %s is not ALPHABET/CHARACTER/FILE", s.location(), file)
+				return fmt.Errorf("%s: the path of image %s is not ALPHABET/CHARACTER/FILE", t.location(), file)
 			}
-			b.add(s, file)
-			alphabets = append(alphabets, parts[0])
-			letters = append(letters, parts[0]+"/"+parts[1])
-			b.d.Splits = append(b.d.Splits, []Split{Train, Test}[i])
+			s.add(t, file)
+			alphabets.Text = append(alphabets.Text, parts[0])
+			letters.Text = append(letters.Text, parts[0]+"/"+parts[1])
+			s.Roles = append(s.Roles, trainTest(i))
 			return nil
 		})
-		if err != nil || len(letters) == before {
-			closeTree(s)
+		if err != nil || len(s.Names) == before {
+			closeTree(t)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if len(letters) == 0 {
-		return nil, fmt.Errorf("%s: no image in images_background or images_evaluation", t.location())
+	if len(s.Names) == 0 {
+		return fmt.Errorf("%s: no image in images_background or images_evaluation", s.tree.location())
 	}
-	d := b.d
-	d.Columns = []Column{NewColumn("alphabet", alphabets), NewColumn("letter", letters)}
-	d.Coarse, d.Fine, d.Train = "alphabet", "letter", "alphabet"
-	d.Disjoint = true
+	s.Columns = []labelColumn{alphabets, letters}
+	s.Coarse, s.Fine, s.Train = "alphabet", "letter", "alphabet"
+	s.Disjoint = true
 	var first imaging.Image
-	if err := b.files.Read(ctx, 0, &first, new(imaging.Decoder)); err == nil {
-		b.files.w, b.files.h, b.files.c = first.W, first.H, 1
+	if err := s.Files.Read(ctx, 0, &first, new(imaging.Decoder)); err == nil {
+		s.Files.setShape(first.W, first.H, 1)
 	}
-	ok = true
-	return d.mustBeConsistent(), nil
+	return nil
 }

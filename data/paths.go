@@ -1,67 +1,55 @@
 package data
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/internal/base/rootfs"
-	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
-// OpenFiles makes a set without labels from the paths of images, for embedding and search. A path is
-// an image file, a folder, or a .zip archive. All images in a folder and below are taken. The name of
-// a sample is its path as given.
-//
-// Files that are not images, do not exist or are listed twice are counted and named
-// in LeftOut. It is an error if no image remains. If ctx ends first, the error
-// wraps ctx.Err().
-func OpenFiles(ctx context.Context, paths []string) (*Dataset, error) {
-	b := newBuilder("files", "files", OpenOptions{})
+// openFiles lists the images at paths; see data.OpenFiles.
+func openFiles(ctx context.Context, paths []string) (*set, error) {
+	s := newSet("files", "files", nil, layoutOptions{})
 	among := fmt.Sprintf("among %d paths", len(paths))
 	if len(paths) == 1 {
 		among = "in " + paths[0]
-		b.d.Name = strings.ToLower(strings.TrimSuffix(filepath.Base(paths[0]), filepath.Ext(paths[0])))
+		s.Name = strings.ToLower(strings.TrimSuffix(filepath.Base(paths[0]), filepath.Ext(paths[0])))
 	}
-	if err := b.addPaths(ctx, paths); err != nil {
-		return nil, errors.Join(err, b.files.Close())
+	if err := s.addPaths(ctx, paths); err != nil {
+		return nil, errors.Join(err, s.Files.Close())
 	}
-	d := b.d
-	if d.Len() == 0 {
-		return nil, fmt.Errorf("no image %s%s", among, leftOutSentence(d.LeftOut))
+	if len(s.Names) == 0 {
+		return nil, fmt.Errorf("no image %s%s", among, leftOutSentence(s.LeftOut))
 	}
-	return d.mustBeConsistent(), nil
+	return s, nil
 }
 
 // addPaths adds the images at the paths.
-func (b *builder) addPaths(ctx context.Context, addPaths []string) error {
+func (s *set) addPaths(ctx context.Context, paths []string) error {
 	in := rootfs.FromContext(ctx)
 	seen, walked := make(map[string]bool), make(map[string]bool)
-	leave := func(why, name string) { b.d.LeftOut = countLeftOut(b.d.LeftOut, why, name) }
 	add := func(t tree, name, full string) {
 		full = path.Clean(full)
 		switch {
 		case unwritableReason(full) != "":
-			leave(unwritableNameReason(full), full)
+			s.leave(unwritableNameReason(full), full)
 		case !isImage(t, name):
-			leave(notImageReason(full), full)
+			s.leave(notImageReason(full), full)
 		case seen[full]:
-			leave("listed twice", full)
+			s.leave("listed twice", full)
 		default:
 			seen[full] = true
-			b.files.list = append(b.files.list, file{t, name})
-			b.d.Names = append(b.d.Names, full)
+			s.Files.add(t, name)
+			s.Names = append(s.Names, full)
 		}
 	}
-	for _, p := range addPaths {
+	for _, p := range paths {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
@@ -69,12 +57,12 @@ func (b *builder) addPaths(ctx context.Context, addPaths []string) error {
 		info, err := in.Stat(p)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			leave("no such file", full)
+			s.leave("no such file", full)
 		case err != nil:
-			leave(reasonWithoutPath(err), full)
+			s.leave(reasonWithoutPath(err), full)
 		case info.IsDir(), info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(p), ".zip"):
 			if walked[path.Clean(full)] { // a short list must not cause a walk for each of its lines
-				leave("listed twice", full)
+				s.leave("listed twice", full)
 				continue
 			}
 			walked[path.Clean(full)] = true
@@ -82,25 +70,25 @@ func (b *builder) addPaths(ctx context.Context, addPaths []string) error {
 			if err != nil {
 				return err
 			}
-			before := b.d.Len()
+			before := len(s.Names)
 			err = t.walk(ctx, func(name, why string) error {
 				if why != "" {
-					leave(why, path.Join(full, name))
+					s.leave(why, path.Join(full, name))
 				} else {
 					add(t, name, path.Join(full, name))
 				}
 				return nil
 			})
-			if err != nil || b.d.Len() == before {
+			if err != nil || len(s.Names) == before {
 				closeTree(t)
 			}
 			if err != nil {
 				return err
 			}
 		case !info.Mode().IsRegular():
-			leave(fileinfo.KindOf(info.Mode()), full)
+			s.leave(fileinfo.KindOf(info.Mode()), full)
 		default:
-			add(folder{"", in}, full, full)
+			add(newFolder("", in), full, full)
 		}
 	}
 	return nil
@@ -113,31 +101,4 @@ func reasonWithoutPath(err error) string {
 		return p.Err.Error()
 	}
 	return err.Error()
-}
-
-// ReadPaths reads a list of paths for OpenFiles. There is one on each line, as ls and find write them,
-// or they are separated by zero bytes, as find -print0 writes them, which allows every name. Blank
-// lines are ignored.
-func ReadPaths(r io.Reader) ([]string, error) {
-	text, err := budget.ReadAll("the list of files", r)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	marked := bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff"))
-	if bytes.IndexByte(text, 0) >= 0 && !marked {
-		for p := range bytes.SplitSeq(text, []byte{0}) {
-			if len(p) > 0 {
-				out = append(out, string(p))
-			}
-		}
-		return out, nil
-	}
-	if text, err = plaintext.Bytes(text); err != nil {
-		return nil, err
-	}
-	for _, line := range textLines(text) {
-		out = append(out, line)
-	}
-	return out, nil
 }

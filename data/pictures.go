@@ -20,7 +20,7 @@ var errNoPictures = errors.New("it has no column of images: want a structure wit
 	"binary column image, img, jpg, png or webp")
 
 // picturesFormat returns the format of opt whose files may hold pictures, or nil.
-func picturesFormat(opt OpenOptions) embedding.PictureFormat {
+func picturesFormat(opt layoutOptions) embedding.PictureFormat {
 	for _, f := range opt.Formats {
 		if p, ok := f.(embedding.PictureFormat); ok {
 			return p
@@ -32,49 +32,42 @@ func picturesFormat(opt OpenOptions) embedding.PictureFormat {
 // parquetExtension is the extension of tables of pictures.
 const parquetExtension = ".parquet"
 
-func isPictures(ctx context.Context, t tree) bool { return hasShards(ctx, t, parquetExtension) }
-
-// openPictures reads tables whose rows hold image files and labels, as in the data sets of Hugging
+// readPictures reads tables whose rows hold image files and labels, as in the data sets of Hugging
 // Face: data/train-00000-of-00012.parquet. Sample 17 of a table has the name TABLE/17.
-func openPictures(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
-	format := picturesFormat(opt)
+func readPictures(ctx context.Context, s *set) error {
+	t := s.tree.tree
+	format := picturesFormat(s.opt)
 	if format == nil {
-		return nil, fmt.Errorf("%s: this program does not read pictures in %s files", t.location(), parquetExtension)
+		return fmt.Errorf("%s: this program does not read pictures in %s files", t.location(), parquetExtension)
 	}
-	tables, left, err := listShards(ctx, t, parquetExtension)
+	tables, err := listShards(ctx, s, parquetExtension)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	roles, note := shardRoles(tables)
-	o := &pictureSet{d: &Dataset{Name: name, Layout: "parquet", LeftOut: left}, src: &pictureTables{}, opt: opt,
-		roles: roles}
-	if note != "" {
-		o.d.Notes = []string{note}
-	}
+	o := &pictureSet{set: s, src: &pictureTables{}, roles: s.shardRoles(tables)}
 	for i, table := range tables {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("%s: %w", t.location(), err)
+			return fmt.Errorf("%s: %w", t.location(), err)
 		}
-		where := path.Join(t.location(), table)
 		f, err := openRanged(t, table)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		r := &reopeningReader{t, table, f.state}
 		size := f.size
 		f.Close()
-		p, err := format.OpenPictures(r, size, append(slices.Clone(opt.Columns), opt.Group))
+		p, err := format.OpenPictures(r, size, append(slices.Clone(s.opt.Columns), s.opt.Group))
 		if err == nil && p == nil {
 			err = errNoPictures
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", where, err)
+		if err == nil {
+			err = o.addTable(i, table, p, r)
 		}
-		if err := o.add(i, table, p, r); err != nil {
-			return nil, fmt.Errorf("%s: %w", where, err)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.path(table), err)
 		}
 	}
-	return o.finish(t)
+	return o.finish()
 }
 
 // reopeningReader reads a table and opens it again for every part, because there may be more tables than a
@@ -101,18 +94,17 @@ var _ io.ReaderAt = (*reopeningReader)(nil)
 
 // pictureSet is a set of tables under construction.
 type pictureSet struct {
-	d      *Dataset
+	*set
 	src    *pictureTables
-	opt    OpenOptions
-	roles  []Split
+	roles  []role   // of the tables
 	names  []string // names of the columns
 	values [][]string
 	groups []string
 	used   int64
 }
 
-// add adds the rows of a table.
-func (o *pictureSet) add(i int, table string, p *embedding.PictureFile, r *reopeningReader) error {
+// addTable adds the rows of a table.
+func (o *pictureSet) addTable(i int, table string, p *embedding.PictureFile, r *reopeningReader) error {
 	var names []string
 	var text [][]string
 	var group []string
@@ -139,10 +131,10 @@ func (o *pictureSet) add(i int, table string, p *embedding.PictureFile, r *reope
 	for row := range p.Rows {
 		name := fmt.Sprintf("%s/%d", table, row)
 		if k := slices.IndexFunc(text, func(t []string) bool { return t[row] == "" }); k >= 0 {
-			o.d.LeftOut = countLeftOut(o.d.LeftOut, noLabelReason(names[k]), name)
+			o.leave(noLabelReason(names[k]), name)
 			continue
 		}
-		o.d.Names = append(o.d.Names, name)
+		o.Names = append(o.Names, name)
 		o.src.rows = append(o.src.rows, tableRow{at, row})
 		for k := range text {
 			o.values[k] = append(o.values[k], text[k][row])
@@ -151,42 +143,33 @@ func (o *pictureSet) add(i int, table string, p *embedding.PictureFile, r *reope
 			o.groups = append(o.groups, group[row])
 		}
 		if o.roles != nil {
-			o.d.Splits = append(o.d.Splits, o.roles[i])
+			o.Roles = append(o.Roles, o.roles[i])
 		}
 	}
 	p.Labels = nil
 	return nil
 }
 
-// finish makes the data set.
-func (o *pictureSet) finish(t tree) (*Dataset, error) {
-	d := o.d
-	if len(d.Names) == 0 {
-		return nil, fmt.Errorf("%s: no image in %d tables%s", t.location(), len(o.src.tables),
-			leftOutSentence(d.LeftOut))
+// finish gives the set its columns and its files.
+func (o *pictureSet) finish() error {
+	t := o.tree.tree
+	if len(o.Names) == 0 {
+		return fmt.Errorf("%s: no image in %d tables%s", t.location(), len(o.src.tables), leftOutSentence(o.LeftOut))
 	}
 	for k, name := range o.names {
-		d.Columns = append(d.Columns, newValueColumn(name, o.values[k]))
-		if k == 0 {
-			d.Fine, d.Train = name, name
-		}
+		o.Columns = append(o.Columns, newValueColumn(name, o.values[k]))
 	}
-	if len(o.names) == 0 && !o.opt.Unlabelled {
-		return nil, fmt.Errorf("%s: no column of labels (label, fine_label, class, category or species): data.label "+
-			"names "+
-			"another; kindred embed needs no labels", t.location())
+	if len(o.names) > 0 {
+		o.Fine, o.Train = o.names[0], o.names[0]
+	} else if !o.opt.Unlabelled {
+		return fmt.Errorf("%s: no column of labels (label, fine_label, class, category or species): data.label "+
+			"names another; kindred embed needs no labels", t.location())
 	}
-	if len(o.groups) == d.Len() {
-		c := NewColumn(o.opt.Group, o.groups)
-		d.Group = &c
+	if len(o.groups) == len(o.Names) {
+		o.Group = &labelColumn{Name: o.opt.Group, Text: o.groups}
 	}
-	_, o.src.remote = baseTree(t).(fsTree)
-	tree, err := newSharded(t, d.Names, o.src)
-	if err != nil {
-		return nil, err
-	}
-	d.Source = sourceOf(tree)
-	return d.setDisjoint().mustBeConsistent(), nil
+	o.src.remote = isRemote(t)
+	return o.setShards(o.src)
 }
 
 // tableRow is the place of a sample.
@@ -312,7 +295,7 @@ func (p *pictureTables) size(i int) int64 {
 }
 
 // openTable opens a file that may be a table of pictures or of features. ok is true for pictures.
-func openTable(ctx context.Context, what string, opt OpenOptions) (d *Dataset, ok bool, err error) {
+func openTable(ctx context.Context, what string, opt layoutOptions) (s *set, ok bool, err error) {
 	if picturesFormat(opt) == nil || opt.Labels != "" || !strings.EqualFold(path.Ext(what), parquetExtension) {
 		return nil, false, nil
 	}
@@ -320,8 +303,7 @@ func openTable(ctx context.Context, what string, opt OpenOptions) (d *Dataset, o
 	if !ok || err != nil {
 		return nil, ok, err
 	}
-	if d, err = openPictures(ctx, t, name, opt); err == nil {
-		err = d.checkNames()
-	}
-	return d, !errors.Is(err, errNoPictures) || len(t.names) > 1, err
+	tables := layout{name: "parquet", read: readPictures}
+	s, err = tables.open(ctx, &listing{tree: t}, nil, name, opt)
+	return s, !errors.Is(err, errNoPictures) || t.count() > 1, err
 }

@@ -85,6 +85,12 @@ func (s fsTree) openRanged(name string) (*rangeFile, error) {
 	return r, nil
 }
 
+// isRemote reports whether t is neither a folder nor an archive on this machine.
+func isRemote(t tree) bool {
+	_, remote := baseTree(t).(fsTree)
+	return remote
+}
+
 // baseTree returns the folder, archive or file system that t is a part of.
 func baseTree(t tree) tree {
 	for {

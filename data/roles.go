@@ -11,10 +11,10 @@ type Split uint8
 
 // Roles. A test sample of an ordinary split is both query and gallery.
 const (
-	Train Split = 1 << iota
-	Query
-	Gallery
-	Test = Query | Gallery
+	Train   = Split(roleTrain)
+	Query   = Split(roleQuery)
+	Gallery = Split(roleGallery)
+	Test    = Query | Gallery
 )
 
 // roleNames returns the names in the order of the text form. Test means both query and gallery.

@@ -44,7 +44,7 @@ func (s *shardedTree) has(name string) bool {
 }
 
 func (s *shardedTree) walk(ctx context.Context, fn func(name, why string) error) error {
-	return shardSelection{s.base, s.names}.walk(ctx, fn)
+	return newShardSelection(s.base, s.names).walk(ctx, fn)
 }
 
 func (s *shardedTree) find(name string) (int, error) {
@@ -80,3 +80,37 @@ func (s *shardedTree) Close() error {
 	}
 	return nil
 }
+
+func (s *shardedTree) stat(name string) fileStat {
+	i, err := s.find(name)
+	if err != nil {
+		return fileStat{Err: err}
+	}
+	return fileStat{Size: s.images.size(i)}
+}
+
+// shardSelection is a tree of the files of another tree that a pattern or a list names.
+type shardSelection struct {
+	tree
+	names []string
+}
+
+// newShardSelection returns the tree of some files of t.
+func newShardSelection(t tree, names []string) shardSelection {
+	return shardSelection{tree: t, names: names}
+}
+
+func (p shardSelection) walk(ctx context.Context, fn func(name, why string) error) error {
+	for _, n := range p.names {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%s: %w", p.location(), err)
+		}
+		if err := fn(n, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count returns the number of files.
+func (p shardSelection) count() int { return len(p.names) }

@@ -13,24 +13,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
-// shardSelection is a tree of the files of another tree that a pattern or a list names.
-type shardSelection struct {
-	tree
-	names []string
-}
-
-func (p shardSelection) walk(ctx context.Context, fn func(name, why string) error) error {
-	for _, n := range p.names {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%s: %w", p.location(), err)
-		}
-		if err := fn(n, ""); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // isShardName reports whether a file with this name holds many images.
 func isShardName(name string) bool {
 	ext := strings.ToLower(path.Ext(name))
@@ -61,18 +43,18 @@ func openShards(ctx context.Context, what string, outside bool) (t shardSelectio
 					len(all), err)
 			}
 		}
-		return shardSelection{folder{filepath.FromSlash(dir), in}, all}, setName(what), true, nil
+		return newShardSelection(newFolder(filepath.FromSlash(dir), in), all), setName(what), true, nil
 	case missing != nil || !info.Mode().IsRegular():
 		return t, "", false, nil
 	case strings.EqualFold(filepath.Ext(what), ".txt"):
 		names, err := shardList(in, what, outside)
-		dir := folder{filepath.Dir(what), in}
+		dir := newFolder(filepath.Dir(what), in)
 		if outside { // the paths are absolute or relative to the working folder, and may lead anywhere
 			dir = folder{}
 		}
-		return shardSelection{dir, names}, setName(what), true, err
+		return newShardSelection(dir, names), setName(what), true, err
 	case isShardName(what):
-		return shardSelection{folder{filepath.Dir(what), in}, []string{filepath.Base(what)}}, setName(what), true, nil
+		return newShardSelection(newFolder(filepath.Dir(what), in), []string{filepath.Base(what)}), setName(what), true, nil
 	}
 	return t, "", false, nil
 }
@@ -132,58 +114,73 @@ func shardList(in *rootfs.Roots, list string, outside bool) ([]string, error) {
 	return names, nil
 }
 
-// hasShards reports whether t holds files with an extension and no image.
-func hasShards(ctx context.Context, t tree, ext string) bool {
-	if _, ok := t.(*archive); ok {
-		return false
-	}
-	some := false
-	err := t.walk(ctx, func(name, why string) error {
-		if why != "" {
+// isShardsOf returns a function that reports whether t holds files with an extension and no image.
+func isShardsOf(ext string) func(ctx context.Context, t *listing) bool {
+	return func(ctx context.Context, t *listing) bool {
+		if _, ok := t.tree.(*archive); ok {
+			return false
+		}
+		some := false
+		err := t.walk(ctx, func(name, why string) error {
+			if why != "" {
+				return nil
+			}
+			some = some || strings.EqualFold(path.Ext(name), ext)
+			if isImageName(name) {
+				return errStop
+			}
 			return nil
-		}
-		some = some || strings.EqualFold(path.Ext(name), ext)
-		if isImageName(name) {
-			return errStop
-		}
-		return nil
-	})
-	return some && err == nil
+		})
+		return some && err == nil
+	}
 }
 
-// listShards lists the files of t with an extension in the natural order of their names. It counts the
-// other files, except metadata and lists of classes, as left out.
-func listShards(ctx context.Context, t tree, ext string) (shards []string, left []LeftOut, err error) {
-	err = t.walk(ctx, func(name, why string) error {
+// listShards lists the files of a set with an extension in the natural order of their names. What the walk
+// leaves out is counted.
+func listShards(ctx context.Context, s *set, ext string) (shards []string, err error) {
+	err = s.walk(ctx, func(name, why string) error {
 		switch {
 		case why != "":
-			left = countLeftOut(left, why, name)
+			s.leave(why, name)
 		case strings.EqualFold(path.Ext(name), ext):
 			shards = append(shards, name)
 		}
 		return nil
 	})
-	return shards, left, err
+	return shards, err
 }
 
 // shardRoles finds the official split in the names of shards, in their folders or in the words of the
 // files' names: train-00000-of-00012.parquet, val/0.tar. It returns nil unless every shard has a role
-// and there are two parts. note is the note of resolveRoles.
-func shardRoles(shards []string) (roles []Split, note string) {
-	roles = make([]Split, len(shards))
+// and there are two parts. It adds the note of resolveRoles.
+func (s *set) shardRoles(shards []string) []role {
+	roles := make([]role, len(shards))
 	for i, name := range shards {
 		found := false
 		for _, word := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("/-_.", r) }) {
-			if role, ok := splitByName(word); ok && !found {
-				roles[i], found = role, true
+			if r, ok := roleByName(word); ok && !found {
+				roles[i], found = r, true
 			}
 		}
 		if !found {
-			return nil, ""
+			return nil
 		}
 	}
 	if !isSplit(roles) {
-		return nil, ""
+		return nil
 	}
-	return resolveRoles(roles)
+	roles, note := resolveRoles(roles)
+	if note != "" {
+		s.Notes = append(s.Notes, note)
+	}
+	return roles
+}
+
+// setShards makes the images in shards the content of the samples.
+func (s *set) setShards(images shards) error {
+	tree, err := newSharded(s.tree.tree, s.Names, images)
+	if err == nil {
+		s.Files = sourceOf(tree)
+	}
+	return err
 }

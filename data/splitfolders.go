@@ -11,9 +11,9 @@ import (
 type folderLayout struct {
 	names []string // images with a class
 	dirs  []string // the class of each image, a path of folders
-	roles []Split  // the role of each image by splitByName; nil without split folders
+	roles []role   // the role of each image by roleByName; nil without split folders
 	loose []string // images without a class folder
-	left  []LeftOut
+	left  []leftOut
 }
 
 // Reasons to leave out images of a set with split folders.
@@ -40,7 +40,7 @@ func findSplitFolders(names []string) *folderLayout {
 		return p
 	}
 	for at, folder := range parts[0][:around] {
-		if _, ok := splitByName(folder); ok {
+		if _, ok := roleByName(folder); ok {
 			return withoutSplit(names, parts, at+1)
 		}
 	}
@@ -78,19 +78,19 @@ func withoutSplit(names []string, parts [][]string, root int) *folderLayout {
 
 // splitAboveClasses finds split folders below around folders. It returns nil if there are none.
 func splitAboveClasses(names []string, parts [][]string, around int) *folderLayout {
-	var all, classed []Split // roles of all images in split folders, and of those with class folders
+	var all, classed []role // roles of all images in split folders, and of those with class folders
 	others := false
 	for _, p := range parts {
 		if len(p) == around {
 			continue
 		}
-		role, ok := splitByName(p[around])
+		r, ok := roleByName(p[around])
 		others = others || !ok
 		if ok {
-			all = append(all, role)
+			all = append(all, r)
 		}
 		if ok && len(p) > around+1 {
-			classed = append(classed, role)
+			classed = append(classed, r)
 		}
 	}
 	if len(all) == 0 || others && !isSplit(classed) {
@@ -98,20 +98,20 @@ func splitAboveClasses(names []string, parts [][]string, around int) *folderLayo
 	}
 	p := new(folderLayout)
 	for i, n := range names {
-		role := Split(0)
+		r := role(0)
 		ok := false
 		if len(parts[i]) > around {
-			role, ok = splitByName(parts[i][around])
+			r, ok = roleByName(parts[i][around])
 		}
 		switch {
 		case len(parts[i]) == around || ok && len(parts[i]) == around+1 && len(classed) == 0:
 			p.loose = append(p.loose, n)
 		case !ok:
-			p.left = countLeftOut(p.left, reasonBesideSplits, n)
+			p.left = countLeftOut(p.left, reasonBesideSplits, 1, n)
 		case len(parts[i]) == around+1:
-			p.left = countLeftOut(p.left, reasonNoClass, n)
+			p.left = countLeftOut(p.left, reasonNoClass, 1, n)
 		default:
-			p.add(n, parts[i][around+1:], role)
+			p.add(n, parts[i][around+1:], r)
 		}
 	}
 	return p.dropSingleRole()
@@ -126,11 +126,11 @@ func splitBelowClasses(names []string, parts [][]string, around int) *folderLayo
 			if len(parts[i]) <= at {
 				return nil
 			}
-			role, ok := splitByName(parts[i][at])
+			r, ok := roleByName(parts[i][at])
 			if !ok {
 				break
 			}
-			p.add(n, slices.Concat(parts[i][around:at], parts[i][at+1:]), role)
+			p.add(n, slices.Concat(parts[i][around:at], parts[i][at+1:]), r)
 		}
 		if len(p.names) == len(names) && isSplit(p.roles) {
 			return p
@@ -138,8 +138,8 @@ func splitBelowClasses(names []string, parts [][]string, around int) *folderLayo
 	}
 }
 
-func (p *folderLayout) add(name string, class []string, role Split) {
-	p.names, p.dirs, p.roles = append(p.names, name), append(p.dirs, path.Join(class...)), append(p.roles, role)
+func (p *folderLayout) add(name string, class []string, r role) {
+	p.names, p.dirs, p.roles = append(p.names, name), append(p.dirs, path.Join(class...)), append(p.roles, r)
 }
 
 // dropSingleRole drops the roles if all images are in one part.

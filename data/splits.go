@@ -6,15 +6,28 @@ import (
 	"strings"
 )
 
+// role is the set of roles of a sample, with the bits of data.Split.
+type role uint8
+
+const (
+	roleTrain role = 1 << iota
+	roleQuery
+	roleGallery
+	roleTest = roleQuery | roleGallery
+)
+
 // validation is the role of the samples of a validation part until resolveRoles gives them another role.
-const validation Split = 1 << 7
+const validation role = 1 << 7
+
+// trainTest returns the role of the first or second half of a set.
+func trainTest(half int) role { return []role{roleTrain, roleTest}[half] }
 
 // trailingYear matches a year at the end of the name of a part.
 var trailingYear = regexp.MustCompile(`(19|20)\d\d$`)
 
-// splitByName maps the usual names of the parts of a split to roles. It ignores case, a year, and a word
+// roleByName maps the usual names of the parts of a split to roles. It ignores case, a year, and a word
 // for the content: train, trainset, train_images, images-train, Training Data, train2017.
-func splitByName(name string) (Split, bool) {
+func roleByName(name string) (role, bool) {
 	name = strings.TrimSuffix(trailingYear.ReplaceAllString(strings.ToLower(name), ""), "set")
 	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_ ", r) })
 	besides := []string{"data", "dataset", "images", "image", "imgs", "img", "photos", "pictures"}
@@ -24,13 +37,13 @@ func splitByName(name string) (Split, bool) {
 	}
 	switch words[0] {
 	case "train", "training", "trainval":
-		return Train, true
+		return roleTrain, true
 	case "test", "testing", "eval", "evaluation", "holdout":
-		return Test, true
+		return roleTest, true
 	case "query", "probe":
-		return Query, true
+		return roleQuery, true
 	case "gallery":
-		return Gallery, true
+		return roleGallery, true
 	case "val", "valid", "validation", "dev":
 		return validation, true
 	}
@@ -47,21 +60,21 @@ const (
 // note. A validation part is not used, but it is the test of a set with a training part and no test.
 // Queries without a gallery, or a gallery without queries, are the test. It returns nil if all samples
 // only train.
-func resolveRoles(splits []Split) (settled []Split, note string) {
+func resolveRoles(splits []role) (settled []role, note string) {
 	sides := allRolesIn(splits)
-	if sides == Train {
+	if sides == roleTrain {
 		return nil, ""
 	}
-	becomes := Split(0)
-	switch sides & (Train | Test | validation) {
-	case Train | validation:
+	becomes := role(0)
+	switch sides & (roleTrain | roleTest | validation) {
+	case roleTrain | validation:
 		becomes, note = validation, noteValidation
-	case Train | Query, Train | Query | validation, Train | Gallery, Train | Gallery | validation:
-		becomes, note = Test, noteSearched
+	case roleTrain | roleQuery, roleTrain | roleQuery | validation, roleTrain | roleGallery, roleTrain | roleGallery | validation:
+		becomes, note = roleTest, noteSearched
 	}
 	for i, s := range splits {
 		if s&becomes != 0 {
-			s |= Test
+			s |= roleTest
 		}
 		splits[i] = s &^ validation
 	}
@@ -69,25 +82,16 @@ func resolveRoles(splits []Split) (settled []Split, note string) {
 }
 
 // allRolesIn returns all roles that occur.
-func allRolesIn(splits []Split) Split {
-	sides := Split(0)
+func allRolesIn(splits []role) role {
+	sides := role(0)
 	for _, s := range splits {
 		sides |= s
 	}
 	return sides
 }
 
-// setSplits sets the roles of d's own split.
-func (d *Dataset) setSplits(splits []Split) {
-	settled, note := resolveRoles(splits)
-	d.Splits = settled
-	if note != "" {
-		d.Notes = append(d.Notes, note)
-	}
-}
-
 // isSplit reports whether roles form a split: two or more parts, with a training part or a gallery.
-func isSplit(roles []Split) bool {
-	first := slices.IndexFunc(roles, func(s Split) bool { return s != 0 })
-	return first >= 0 && slices.ContainsFunc(roles, func(s Split) bool { return s != 0 && s != roles[first] })
+func isSplit(roles []role) bool {
+	first := slices.IndexFunc(roles, func(s role) bool { return s != 0 })
+	return first >= 0 && slices.ContainsFunc(roles, func(s role) bool { return s != 0 && s != roles[first] })
 }

@@ -39,9 +39,32 @@ func readText(t tree, name string) ([]byte, error) {
 	return text, withName(path.Join(t.location(), name), err)
 }
 
-// lineError makes an error that points to a line of a file of t.
-func lineError(t tree, name string, line int, format string, args ...any) error {
-	return fmt.Errorf("%s:%d: %w", path.Join(t.location(), name), line, fmt.Errorf(format, args...))
+// eachLine calls fn for the lines of a text file of t that are not blank. Errors of fn get the place.
+func eachLine(t tree, name string, fn func(n int, line string) error) error {
+	text, err := readText(t, name)
+	if err != nil {
+		return err
+	}
+	for n, line := range textLines(text) {
+		if err := fn(n, line); err != nil {
+			return lineError(t, name, n, err)
+		}
+	}
+	return nil
+}
+
+// readLines returns the lines of a text file of t that are not blank.
+func readLines(t tree, name string) (lines []string, err error) {
+	err = eachLine(t, name, func(_ int, line string) error {
+		lines = append(lines, line)
+		return nil
+	})
+	return lines, err
+}
+
+// lineError makes an error point to a line of a file of t.
+func lineError(t tree, name string, line int, err error) error {
+	return fmt.Errorf("%s:%d: %w", path.Join(t.location(), name), line, err)
 }
 
 // parseID reads a non-negative id.
@@ -91,7 +114,7 @@ func csvRows(t tree, name string, header bool, fn func(line int, head, row []str
 		}
 		if errors.Is(err, csv.ErrFieldCount) {
 			line, _ := r.FieldPos(0)
-			return lineError(t, name, line, "the line has %d fields, but the header has %d", len(row), len(head))
+			return lineError(t, name, line, fmt.Errorf("the line has %d fields, but the header has %d", len(row), len(head)))
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", path.Join(t.location(), name), err)
@@ -121,7 +144,7 @@ func csvRows(t tree, name string, header bool, fn func(line int, head, row []str
 			if of := (*headError)(nil); errors.As(err, &of) {
 				line = headLine
 			}
-			return lineError(t, name, line, "%w", err)
+			return lineError(t, name, line, err)
 		}
 	}
 	if header && head == nil {

@@ -22,7 +22,7 @@ import (
 // tarIndex is the index of a shard.
 type tarIndex struct {
 	Samples []tarSample
-	LeftOut []LeftOut
+	LeftOut []leftOut
 	// Marked says that the shard ends with tar's end mark.
 	Marked bool
 }
@@ -108,7 +108,7 @@ func (s *shardScan) member(m tarfile.Member) error {
 		return fmt.Errorf("the member %q leads outside the archive", m.Name)
 	}
 	if isInSystemFolder(name) && isImageName(name) {
-		s.out.LeftOut = countLeftOut(s.out.LeftOut, inSystemFolder, name)
+		s.out.LeftOut = countLeftOut(s.out.LeftOut, inSystemFolder, 1, name)
 	}
 	if isInSystemFolder(name) || isHidden(name) {
 		return nil
@@ -123,11 +123,11 @@ func (s *shardScan) member(m tarfile.Member) error {
 	case ext == clsField || ext == txtField || ext == "json":
 		return s.describe(name, ext, m)
 	case !isImageName("x." + ext):
-		s.out.LeftOut = countLeftOut(s.out.LeftOut, notImageReason("x."+ext), name)
+		s.out.LeftOut = countLeftOut(s.out.LeftOut, notImageReason("x."+ext), 1, name)
 	case s.now.Member != "":
-		s.out.LeftOut = countLeftOut(s.out.LeftOut, "a second image of one sample", name)
+		s.out.LeftOut = countLeftOut(s.out.LeftOut, "a second image of one sample", 1, name)
 	case unwritableReason(name) != "":
-		s.out.LeftOut = countLeftOut(s.out.LeftOut, unwritableNameReason(name), name)
+		s.out.LeftOut = countLeftOut(s.out.LeftOut, unwritableNameReason(name), 1, name)
 	default:
 		s.now.Member, s.now.Offset, s.now.Size = name, m.Offset, m.Size
 		return s.x.countMemory(len(name))
@@ -141,7 +141,7 @@ func (s *shardScan) finish() {
 	case s.hasMembers && s.now.Member != "":
 		s.out.Samples = append(s.out.Samples, s.now)
 	case s.hasMembers && slices.ContainsFunc(s.now.Values, func(v tarValue) bool { return v.Has }):
-		s.out.LeftOut = countLeftOut(s.out.LeftOut, "a description without an image", s.key)
+		s.out.LeftOut = countLeftOut(s.out.LeftOut, "a description without an image", 1, s.key)
 	}
 	s.hasMembers = false
 }
@@ -266,7 +266,7 @@ func (t *tarShards) read(i int, buf []byte) ([]byte, error) {
 
 func (t *tarShards) digest(i int, buf []byte) (string, []byte, error) {
 	p := t.places[i]
-	if _, remote := baseTree(t.base).(fsTree); remote && t.states[p.shard] != "" {
+	if isRemote(t.base) && t.states[p.shard] != "" {
 		return fmt.Sprintf("%s from %d, %d bytes", t.states[p.shard], p.offset, p.size), buf, nil
 	}
 	b, err := t.read(i, buf)

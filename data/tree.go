@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/fileinfo"
@@ -39,8 +40,16 @@ type tree interface {
 	// CRC-32, which reading checks. buf is a buffer to read into, and room the buffer for the next
 	// call.
 	digest(name string, buf []byte) (sum string, room []byte, err error)
-	// stat returns the Stat of a file without opening it.
-	stat(name string) Stat
+	// stat describes a file without opening it.
+	stat(name string) fileStat
+}
+
+// fileStat describes a file.
+type fileStat struct {
+	Path     string // absolute; "" for a file in an archive or not on this machine
+	Size     int64
+	Modified time.Time // zero if it is unknown
+	Err      error     // set if nothing is known
 }
 
 // openTree opens the folder or zip archive at p.
@@ -50,7 +59,7 @@ func openTree(in *rootfs.Roots, p string) (tree, error) {
 		return nil, err
 	}
 	if info.IsDir() {
-		return folder{p, in}, nil
+		return newFolder(p, in), nil
 	}
 	if !info.Mode().IsRegular() {
 		return nil, &fileinfo.NotRegularError{Path: p, Mode: info.Mode()}
@@ -68,6 +77,9 @@ type folder struct {
 	in  *rootfs.Roots // links may not lead out of these
 }
 
+// newFolder returns the folder at dir. in may be nil, if links may lead anywhere.
+func newFolder(dir string, in *rootfs.Roots) folder { return folder{dir: dir, in: in} }
+
 func (f folder) location() string { return f.dir }
 
 func (f folder) path(name string) string { return filepath.Join(f.dir, filepath.FromSlash(name)) }
@@ -76,6 +88,18 @@ func (f folder) has(name string) bool {
 	info, err := f.in.Stat(f.path(name))
 	return err == nil && info.Mode().IsRegular()
 }
+
+// sub returns a folder or file in f.
+func (f folder) sub(name string) folder { return folder{f.path(name), f.in} }
+
+// withoutRoots returns f with links that may lead anywhere.
+func (f folder) withoutRoots() folder { return folder{dir: f.dir} }
+
+// open opens a file of f.
+func (f folder) open(name string) (*os.File, error) { return f.in.Open(f.path(name)) }
+
+// openZip opens the archive that f is.
+func (f folder) openZip() (*archive, error) { return openZip(f.in, f.dir) }
 
 // top returns the names of the files directly in f.
 func (f folder) top() []string {
@@ -411,6 +435,9 @@ type subtree struct {
 	dir string
 }
 
+// newSub returns the folder dir within t.
+func newSub(t tree, dir string) subtree { return subtree{tree: t, dir: dir} }
+
 func (s subtree) location() string     { return s.tree.location() + "/" + s.dir }
 func (s subtree) has(name string) bool { return s.tree.has(path.Join(s.dir, name)) }
 
@@ -424,7 +451,7 @@ func (s subtree) read(name string, buf []byte) ([]byte, error) {
 
 func (s subtree) walk(ctx context.Context, fn func(name, why string) error) error {
 	if f, ok := s.tree.(folder); ok {
-		return folder{f.path(s.dir), f.in}.walk(ctx, fn)
+		return newFolder(f.path(s.dir), f.in).walk(ctx, fn)
 	}
 	return s.tree.walk(ctx, func(name, why string) error {
 		if rest, ok := strings.CutPrefix(name, s.dir+"/"); ok {
@@ -455,3 +482,25 @@ func soleFolder(ctx context.Context, t tree) (string, bool) {
 	})
 	return first, sole && first != "" && err == nil
 }
+
+func (f folder) stat(name string) fileStat {
+	path := f.path(name)
+	info, err := f.in.Stat(path)
+	if err != nil {
+		return fileStat{Err: err}
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return fileStat{Err: err}
+	}
+	return fileStat{Path: path, Size: info.Size(), Modified: info.ModTime()}
+}
+
+func (a *archive) stat(name string) fileStat {
+	f := a.files[name]
+	if f == nil {
+		return fileStat{Err: fs.ErrNotExist}
+	}
+	return fileStat{Size: int64(f.UncompressedSize64)}
+}
+
+func (s subtree) stat(name string) fileStat { return s.tree.stat(s.dir + "/" + name) }

@@ -2,7 +2,6 @@ package data
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -10,33 +9,6 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 )
-
-// findInTree returns the name in t of a file that a list names. Unicode writes é in two ways, composed (NFC)
-// and decomposed (NFD), and a list may come from another system than its files. The name is unchanged
-// if there is such a file, or no file in another form.
-func findInTree(t tree, name string) string {
-	if norm.NFC.String(name) == norm.NFD.String(name) || t.has(name) {
-		return name
-	}
-	const most = 1 << 10 // forms of one name, whose folders may have different ones
-	forms := []string{""}
-	for part := range strings.SplitAfterSeq(name, "/") {
-		var longer []string
-		for _, before := range forms {
-			longer = append(longer, before+norm.NFC.String(part))
-			if form := norm.NFD.String(part); form != norm.NFC.String(part) {
-				longer = append(longer, before+form)
-			}
-		}
-		if forms = longer; len(forms) > most {
-			return name
-		}
-	}
-	if i := slices.IndexFunc(forms, t.has); i >= 0 {
-		return forms[i]
-	}
-	return name
-}
 
 // noteConfusableNames adds a note on two classes of a column whose names look the same.
 func (d *Dataset) noteConfusableNames() {

@@ -16,39 +16,31 @@ import (
 // tarExtension is the extension of WebDataset's shards.
 const tarExtension = ".tar"
 
-func isWebDataset(ctx context.Context, t tree) bool { return hasShards(ctx, t, tarExtension) }
-
-// openWebDataset reads tar shards of images KEY.jpg (or another format) with labels in KEY.cls, KEY.json
+// readWebDataset reads tar shards of images KEY.jpg (or another format) with labels in KEY.cls, KEY.json
 // or KEY.txt. Every shard is read through once to find the places of its members. After that each image
 // is read separately. If no sample has a label and all members are in folders, the folders are the
 // classes.
-func openWebDataset(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
-	shards, left, err := listShards(ctx, t, tarExtension)
+func readWebDataset(ctx context.Context, s *set) error {
+	shards, err := listShards(ctx, s, tarExtension)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	w := &webDataset{t: t, shards: shards, opt: opt, d: &Dataset{Name: name, Layout: "webdataset", LeftOut: left}}
-	w.fields = slices.Clone(labelFields())
-	for _, c := range append(slices.Clone(opt.Columns), opt.Group, txtField) {
+	w := &webDataset{set: s, shards: shards, fields: slices.Clone(labelFields())}
+	for _, c := range append(slices.Clone(s.opt.Columns), s.opt.Group, txtField) {
 		if c != "" && !slices.Contains(w.fields, c) {
 			w.fields = append(w.fields, c)
 		}
 	}
 	if err := w.index(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	if err := w.samples(); err != nil {
-		return nil, err
-	}
-	return w.d.setDisjoint().mustBeConsistent(), nil
+	return w.samples()
 }
 
 // webDataset is a set of tar shards under construction.
 type webDataset struct {
-	t       tree
+	*set
 	shards  []string
-	opt     OpenOptions
-	d       *Dataset
 	fields  []string
 	indexes []*tarIndex
 	states  []string
@@ -62,7 +54,7 @@ func (w *webDataset) index(ctx context.Context) error {
 	errs := make([]error, len(w.shards))
 	err := par.ForContext(ctx, len(w.shards), 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			w.indexes[i], w.states[i], errs[i] = x.shard(ctx, w.t, w.shards[i], keep)
+			w.indexes[i], w.states[i], errs[i] = x.shard(ctx, w.tree.tree, w.shards[i], keep)
 		}
 	})
 	return cmp.Or(slices.Concat([]error{err}, errs)...)
@@ -104,32 +96,28 @@ func (w *webDataset) samples() error {
 	if w.opt.Group != "" && w.hasField(slices.Index(w.fields, w.opt.Group)) {
 		group = slices.Index(w.fields, w.opt.Group)
 	}
-	d, images := w.d, &tarShards{base: w.t, names: w.shards, states: w.states}
-	roles, note := shardRoles(w.shards)
-	if note != "" {
-		d.Notes = append(d.Notes, note)
-	}
+	images := &tarShards{base: w.tree.tree, names: w.shards, states: w.states}
+	roles := w.shardRoles(w.shards)
 	values, groups, dirs := make([][]string, len(columns)), []string(nil), []string(nil)
 	for i, x := range w.indexes {
 		for _, l := range x.LeftOut {
-			l.First = prefixShard(w.shards[i], l.First)
-			d.LeftOut = AddLeftOut(d.LeftOut, nil, []LeftOut{l})
+			w.LeftOut = countLeftOut(w.LeftOut, l.Reason, l.Count, prefixShard(w.shards[i], l.First)...)
 		}
 		if !x.Marked {
-			d.Notes = append(d.Notes, fmt.Sprintf("%s does not end with the end mark of tar: it may have been "+
-				"cut off after its last member", path.Join(w.t.location(), w.shards[i])))
+			w.Notes = append(w.Notes, fmt.Sprintf("%s does not end with the end mark of tar: it may have been "+
+				"cut off after its last member", w.path(w.shards[i])))
 		}
 		for _, s := range x.Samples {
 			name := w.shards[i] + "/" + s.Member
 			if k := slices.IndexFunc(wanted, func(k int) bool { return !s.Values[k].Has }); k >= 0 {
-				d.LeftOut = countLeftOut(d.LeftOut, noLabelReason(columns[k]), name)
+				w.leave(noLabelReason(columns[k]), name)
 				continue
 			}
-			d.Names = append(d.Names, name)
+			w.Names = append(w.Names, name)
 			images.places = append(images.places, tarPlace{i, s.Offset, s.Size})
 			dirs = append(dirs, path.Dir(s.Member))
 			if roles != nil {
-				d.Splits = append(d.Splits, roles[i])
+				w.Roles = append(w.Roles, roles[i])
 			}
 			for k, at := range wanted {
 				values[k] = append(values[k], s.Values[at].Text)
@@ -140,44 +128,37 @@ func (w *webDataset) samples() error {
 		}
 		w.indexes[i] = nil
 	}
-	if len(d.Names) == 0 {
+	if len(w.Names) == 0 {
 		return fmt.Errorf("%s: no image in %d shards: members must be called KEY.jpg, with KEY.cls, KEY.json or "+
 			"KEY.txt "+
-			"beside them%s", w.t.location(), len(w.shards), leftOutSentence(d.LeftOut))
+			"beside them%s", w.tree.location(), len(w.shards), leftOutSentence(w.LeftOut))
 	}
 	if groups != nil {
-		c := NewColumn(w.opt.Group, groups)
-		d.Group = &c
+		w.Group = &labelColumn{Name: w.opt.Group, Text: groups}
 	}
 	return w.finish(images, columns, values, dirs)
 }
 
 // finish gives the data set its columns and its source.
 func (w *webDataset) finish(images *tarShards, columns []string, values [][]string, dirs []string) error {
-	d := w.d
 	switch {
 	case len(columns) > 0:
 		for k, name := range columns {
-			d.Columns = append(d.Columns, newValueColumn(name, values[k]))
+			w.Columns = append(w.Columns, newValueColumn(name, values[k]))
 		}
-		d.Fine, d.Train = columns[0], columns[0]
-		if err := w.nameClasses(&d.Columns[0]); err != nil {
+		w.Fine, w.Train = columns[0], columns[0]
+		if err := w.nameClasses(&w.Columns[0]); err != nil {
 			return err
 		}
 	case !slices.Contains(dirs, "."):
-		d.labelByFolder(dirs)
+		w.Dirs = dirs
 	case !w.opt.Unlabelled:
 		return fmt.Errorf("%s: no image has a label: want KEY.cls, a key label, class or category of KEY.json "+
 			"(data.label "+
 			"names another), KEY.txt, or class folders; kindred embed needs no labels",
-			w.t.location())
+			w.tree.location())
 	}
-	tree, err := newSharded(w.t, d.Names, images)
-	if err != nil {
-		return err
-	}
-	d.Source = sourceOf(tree)
-	return nil
+	return w.setShards(images)
 }
 
 // prefixShard puts the name of a shard before the names of its members.
@@ -229,24 +210,20 @@ func classLists() []string { return []string{"classnames.txt", "classes.txt"} }
 
 // nameClasses names the classes of a column of numbers, if a list beside the shards or in a folder above
 // has a name for each.
-func (w *webDataset) nameClasses(c *Column) error {
+func (w *webDataset) nameClasses(c *labelColumn) error {
 	if c.Numbers == nil || len(w.shards) == 0 {
 		return nil
 	}
 	for dir := path.Dir(w.shards[0]); ; dir = path.Dir(dir) {
 		for _, file := range classLists() {
-			if file = path.Join(dir, file); !w.t.has(file) {
+			if file = path.Join(dir, file); !w.tree.has(file) {
 				continue
 			}
-			text, err := readText(w.t, file)
+			names, err := readLines(w.tree, file)
 			if err != nil {
 				return err
 			}
-			var names []string
-			for _, line := range textLines(text) {
-				names = append(names, line)
-			}
-			return c.rename(path.Join(w.t.location(), file), names)
+			return c.rename(w.path(file), names)
 		}
 		if dir == "." || dir == "/" {
 			return nil
@@ -256,18 +233,19 @@ func (w *webDataset) nameClasses(c *Column) error {
 
 // rename gives each class the name at its number. If several classes have the same name, it adds the
 // number.
-func (c *Column) rename(where string, names []string) error {
+func (c *labelColumn) rename(where string, names []string) error {
 	count := map[string]int{}
 	for _, n := range names {
 		count[n]++
 	}
-	for id, n := range c.Numbers {
+	c.Names = map[int64]string{}
+	for _, n := range slices.Sorted(slices.Values(c.Numbers)) {
 		if n < 0 || n >= int64(min(len(names), math.MaxInt32)) {
 			return fmt.Errorf("%s names %d classes, but a sample has class %d", where, len(names), n)
 		}
-		c.Classes[id] = names[n]
+		c.Names[n] = names[n]
 		if count[names[n]] > 1 {
-			c.Classes[id] += " (" + strconv.FormatInt(n, 10) + ")"
+			c.Names[n] += " (" + strconv.FormatInt(n, 10) + ")"
 		}
 	}
 	return nil
