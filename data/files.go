@@ -1,202 +1,71 @@
 package data
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"path"
-	"slices"
-	"sync"
+	"time"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/internal/tree"
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// files is a Source of image files.
-type files struct {
-	list    []file
-	w, h, c int
+// Stat describes the file of a sample.
+type Stat struct {
+	// Path is the file's absolute path; "" if the sample is in an archive or not a separate file on
+	// this machine.
+	Path string
+	// Size is in bytes. Modified is zero if it is unknown, as in archives.
+	Size     int64
+	Modified time.Time
+	// Err is set if nothing is known about the file.
+	Err error
 }
 
-// file is one image file.
-type file struct {
-	tree tree
-	name string
-}
-
-// add appends the file of a sample.
-func (f *files) add(t tree, name string) { f.list = append(f.list, file{t, name}) }
-
-// keep keeps the files at some places.
-func (f *files) keep(places []int) {
-	list := make([]file, len(places))
-	for k, i := range places {
-		list[k] = f.list[i]
+// Stats returns the Stat of the files of the part's samples, in order, without opening them. It returns
+// nil for a set whose samples are not separate files, such as rows of an idx file.
+func (p *Part) Stats(ctx context.Context) ([]Stat, error) {
+	f, ok := p.Data.Source.(*tree.Files)
+	if !ok {
+		return nil, nil
 	}
-	f.list = list
+	out := make([]Stat, p.Len())
+	err := par.ForContext(ctx, len(out), 256, func(lo, hi int) {
+		for k := lo; k < hi; k++ {
+			out[k] = Stat(f.Stat(p.Index[k]))
+		}
+	})
+	return out, err
 }
 
-// count returns the number of files.
-func (f *files) count() int { return len(f.list) }
-
-// name returns the name of the file of sample i in its tree.
-func (f *files) name(i int) string { return f.list[i].name }
-
-// stat describes the file of sample i without opening it.
-func (f *files) stat(i int) fileStat { return f.list[i].tree.stat(f.list[i].name) }
-
-// isRemote reports whether a file is neither in a folder nor in an archive on this machine.
-func (f *files) isRemote() bool {
-	return slices.ContainsFunc(f.list, func(at file) bool { return isRemote(at.tree) })
+// HasLocalFiles reports whether every sample is an image file in a local folder or archive.
+func (d *Dataset) HasLocalFiles() bool {
+	_, ok := d.Source.(*tree.Files)
+	return ok && !d.IsRemote()
 }
 
-// setShape sets the shape that all images have.
-func (f *files) setShape(w, h, c int) { f.w, f.h, f.c = w, h, c }
-
-func (f *files) Shape() (w, h, c int) { return f.w, f.h, f.c }
-
-// content reads the file of sample i, into buf if it is large enough.
-func (f *files) content(i int, buf []byte) ([]byte, error) {
-	return f.list[i].tree.read(f.list[i].name, buf)
+// IsRemote reports whether files are read from neither a folder nor an archive on this machine.
+func (d *Dataset) IsRemote() bool {
+	f, ok := d.Source.(*tree.Files)
+	return ok && f.IsRemote()
 }
 
-func (f *files) Read(ctx context.Context, i int, dst *imaging.Image, dec *imaging.Decoder) error {
-	at := f.list[i]
-	dec.Release(dst)
-	content, err := f.content(i, dec.Buffer)
-	if err != nil {
-		return err
+// EXIF returns the EXIF data of the part's samples, in order. Values are zero for files without
+// EXIF data and files that cannot be read. It returns nil unless every sample is a file in a folder or
+// archive on this machine.
+func (p *Part) EXIF(ctx context.Context) ([]imaging.EXIF, error) {
+	f, ok := p.Data.Source.(*tree.Files)
+	if !ok || !p.Data.HasLocalFiles() {
+		return nil, nil
 	}
-	dec.Buffer = content
-	if err := dec.Decode(ctx, dst, content); err != nil {
-		return fmt.Errorf("%s: %w", path.Join(at.tree.location(), at.name), err)
-	}
-	return nil
-}
-
-// sourceOf returns the source of all images of a tree, in its order.
-func sourceOf(t *shardedTree) *files {
-	f := &files{list: make([]file, len(t.names))}
-	for i, n := range t.names {
-		f.list[i] = file{t, n}
-	}
-	return f
-}
-
-// unreadable is the digest of a file that cannot be read. Decoding the file gives the error.
-const unreadable = "unreadable"
-
-// digests returns digests of the files of some samples, until ctx ends.
-func (f *files) digests(ctx context.Context, index []int) []string {
-	sums := make([]string, len(index))
-	room := sync.Pool{New: func() any { return new([]byte) }}
-	par.For(len(sums), 64, func(lo, hi int) {
-		buf := room.Get().(*[]byte)
-		defer room.Put(buf)
+	out := make([]imaging.EXIF, p.Len())
+	err := par.ForContext(ctx, len(out), 64, func(lo, hi int) {
+		var buf []byte
 		for k := lo; k < hi && ctx.Err() == nil; k++ {
-			at := f.list[index[k]]
-			var err error
-			if sums[k], *buf, err = at.tree.digest(at.name, *buf); err != nil {
-				sums[k] = unreadable
+			b, err := f.Head(p.Index[k], buf)
+			if err == nil {
+				out[k], buf = imaging.ReadEXIF(b), b
 			}
 		}
 	})
-	return sums
-}
-
-// Close closes the archives that the files are in.
-func (f *files) Close() error {
-	var errs []error
-	closed := make(map[io.Closer]bool)
-	for _, at := range f.list {
-		if c := closer(at.tree); c != nil && !closed[c] {
-			closed[c] = true
-			errs = append(errs, c.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// closer returns the part of t that holds a file open, or nil.
-func closer(t tree) io.Closer {
-	for {
-		s, ok := t.(subtree)
-		if !ok {
-			break
-		}
-		t = s.tree
-	}
-	c, _ := t.(io.Closer)
-	return c
-}
-
-// closeTree closes the files that t holds open.
-func closeTree(t tree) {
-	if c := closer(t); c != nil {
-		c.Close()
-	}
-}
-
-// asFolder returns t as a folder, if it is one.
-func asFolder(t tree) (folder, bool) {
-	if s, ok := t.(subtree); ok {
-		f, ok := asFolder(s.tree)
-		return newFolder(f.path(s.dir), f.in), ok
-	}
-	f, ok := t.(folder)
-	return f, ok
-}
-
-// isImageName reports whether folder layouts take a file for an image.
-func isImageName(name string) bool { return imaging.IsReadableName(name) }
-
-// isImage is isImageName for a file of t. If the decoder for a name is missing, the content of a file in a folder
-// decides: phones and programs also give JPEG files the name of a HEIC file.
-func isImage(t tree, name string) bool {
-	if isImageName(name) || !imaging.NeedsDecoder(name) {
-		return isImageName(name)
-	}
-	f, ok := asFolder(t)
-	if !ok {
-		return false
-	}
-	file, _, err := f.in.OpenSized(f.path(name)) // of a regular file
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	head := make([]byte, 64)
-	n, err := io.ReadFull(file, head)
-	return (err == nil || errors.Is(err, io.ErrUnexpectedEOF)) && imaging.IsReadable(head[:n])
-}
-
-// headSize is larger than the marker segments of a JPEG file up to the end of its EXIF block.
-const headSize = 128 << 10
-
-// head returns the part of the file of sample i that may hold the EXIF block: the beginning of a JPEG file in a
-// folder, or all of another file. buf is a buffer to read into.
-func (f *files) head(i int, buf []byte) ([]byte, error) {
-	at := f.list[i]
-	dir, ok := asFolder(at.tree)
-	if !ok {
-		return at.tree.read(at.name, buf)
-	}
-	file, err := dir.in.Open(dir.path(at.name))
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	if cap(buf) < headSize {
-		buf = make([]byte, headSize)
-	}
-	n, err := io.ReadFull(file, buf[:headSize])
-	if err == io.EOF || err == io.ErrUnexpectedEOF { // the file is shorter
-		return buf[:n], nil
-	}
-	if err != nil || bytes.HasPrefix(buf[:n], []byte("\xff\xd8")) {
-		return buf[:n], err
-	}
-	return at.tree.read(at.name, buf)
+	return out, err
 }

@@ -84,6 +84,13 @@ func leftOutText(list []LeftOut) string {
 
 // Texts that users read.
 const (
-	besideSplits = "beside the folders of the split (train, val, test, query, gallery)"
-	noClass      = "in a folder of the split, outside any class folder"
+	noteValidation = "the set has no test part, so its validation part (val) is the test"
+	noteSearched   = "the set has only one of query and gallery, so this part is the test and is searched within itself"
+	outsideClasses = "at the top, outside any class folder (move them into a folder, if they belong to the set)"
+	besideSplits   = "beside the folders of the split (train, val, test, query, gallery)"
+	noClass        = "in a folder of the split, outside any class folder"
+	deadLink       = "a link that leads nowhere"
+	linkedUp       = "a link to the folder of the set, or to one above it"
+	linkedTwice    = "a link to a folder that is read under another name"
+	inSystemFolder = "in a folder of a system or program, for thumbnails, deleted files or copies"
 )

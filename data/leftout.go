@@ -2,6 +2,10 @@ package data
 
 import (
 	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/data/internal/tree"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // LeftOut describes the files or samples that were left out for one reason.
@@ -15,14 +19,14 @@ type LeftOut struct {
 }
 
 // String returns the count, the reason and the first names on one line.
-func (l LeftOut) String() string { return leftOut(l).String() }
+func (l LeftOut) String() string { return tree.LeftOut(l).String() }
 
 // AllLeftOut returns d.LeftOut, the samples that loaders of d skipped, and the remarks on others. Each
 // sample is counted once for a reason.
 func (d *Dataset) AllLeftOut(loaders ...Stats) []LeftOut {
-	list := make([]leftOut, len(d.LeftOut))
+	list := make([]tree.LeftOut, len(d.LeftOut))
 	for i, l := range d.LeftOut {
-		list[i] = leftOut(l)
+		list[i] = tree.LeftOut(l)
 		list[i].First = slices.Clone(l.First)
 	}
 	seen := make(map[int]bool)
@@ -30,7 +34,7 @@ func (d *Dataset) AllLeftOut(loaders ...Stats) []LeftOut {
 		for _, k := range s.Skipped {
 			if !seen[k.Sample] {
 				seen[k.Sample] = true
-				list = countLeftOut(list, "could not be read", 1, k.Err.Error())
+				list = tree.Count(list, "could not be read", 1, k.Err.Error())
 			}
 		}
 	}
@@ -39,8 +43,8 @@ func (d *Dataset) AllLeftOut(loaders ...Stats) []LeftOut {
 		for _, k := range s.Remarks {
 			if !remarked[k] {
 				remarked[k] = true
-				list = countLeftOut(list, k.Text, 1, d.Names[k.Sample])
-				list[slices.IndexFunc(list, func(l leftOut) bool { return l.Reason == k.Text })].Used = true
+				list = tree.Count(list, k.Text, 1, d.Names[k.Sample])
+				list[slices.IndexFunc(list, func(l tree.LeftOut) bool { return l.Reason == k.Text })].Used = true
 			}
 		}
 	}
@@ -48,7 +52,7 @@ func (d *Dataset) AllLeftOut(loaders ...Stats) []LeftOut {
 }
 
 // publicLeftOut returns what the readers of layouts left out.
-func publicLeftOut(list []leftOut) []LeftOut {
+func publicLeftOut(list []tree.LeftOut) []LeftOut {
 	var out []LeftOut
 	for _, l := range list {
 		out = append(out, LeftOut(l))
@@ -76,7 +80,19 @@ func AddLeftOut(sum, before, more []LeftOut) []LeftOut {
 			sum = append(sum, LeftOut{Reason: l.Reason, Used: l.Used})
 		}
 		sum[i].Count += l.Count
-		sum[i].First = append(sum[i].First, l.First[:min(len(l.First), max(0, leftOutNames-len(sum[i].First)))]...)
+		sum[i].First = append(sum[i].First, l.First[:min(len(l.First), max(0, tree.MaxNames-len(sum[i].First)))]...)
 	}
 	return sum
+}
+
+// CheckLabels returns an error if samples were left out because they lack a label that others have; see
+// OpenOptions.Strict.
+func (d *Dataset) CheckLabels() error {
+	for _, l := range d.LeftOut {
+		if strings.HasPrefix(l.Reason, tree.ReasonUnlabelled) {
+			return option.Errorf("data set %s: %d samples are %s, such as %s: they are left out without %s", d.Name,
+				l.Count, l.Reason, l.First[0], optStrict)
+		}
+	}
+	return nil
 }

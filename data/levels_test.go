@@ -1,8 +1,8 @@
 package data
 
 import (
+	"context"
 	"fmt"
-	"path"
 	"strings"
 	"testing"
 )
@@ -124,14 +124,16 @@ func TestLabelColumns(t *testing.T) {
 	}
 }
 
-// photosOf returns a set of the given files in folders, labelled as folders are.
+// photosOf opens a set of the given files in folders.
 func photosOf(names []string) *Dataset {
-	d := &Dataset{Name: "photos", Names: names}
-	var dirs []string
+	l := layoutFiles{}
 	for _, name := range names {
-		dirs = append(dirs, path.Dir(name))
+		l[name] = []byte("x")
 	}
-	d.labelByFolder(dirs)
+	d, err := OpenFS(context.Background(), l.fs(), "photos", OpenOptions{})
+	if err != nil {
+		panic(err)
+	}
 	return d
 }
 

@@ -73,4 +73,5 @@ func TestMutations(t *testing.T) {
 
 // inatExample are annotations of iNaturalist.
 const inatExample = `{"info": {"year": [2021, {"x": null}]}, "images": [{"id": 7, "file_name": "a.jpg", "width": 3}],
-"annotations": [{"image_id": 7, "category_id": 3}], "categories": [{"id": 3, "name": "Parus", "supercategory": "Aves"}]}`
+"annotations": [{"image_id": 7, "category_id": 3}], "categories": [{"id": 3, "name": "Parus",
+"supercategory": "Aves"}]}`

@@ -11,8 +11,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/kindred-ml/kindred/data/internal/layout"
+	"github.com/kindred-ml/kindred/data/internal/tree"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/home"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
@@ -77,18 +81,18 @@ func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
 	if what == "" {
 		return nil, errors.New("no data set given: name one (see 'kindred data list') or give a path")
 	}
-	s, err := openSet(ctx, what, []string{opt.Home, DebianHome}, opt.layout())
+	s, err := layout.Open(ctx, what, []string{opt.Home, DebianHome}, opt.layout())
 	return newOpened(s, opt, err)
 }
 
 // layout returns the options for readers of layouts.
-func (o *OpenOptions) layout() layoutOptions {
-	return layoutOptions{Labels: o.Labels, Formats: o.Formats, Unlabelled: o.Unlabelled, Crop: o.Crop, Group: o.Group,
+func (o *OpenOptions) layout() layout.Options {
+	return layout.Options{Labels: o.Labels, Formats: o.Formats, Unlabelled: o.Unlabelled, Crop: o.Crop, Group: o.Group,
 		Columns: o.Columns, OtherColumns: o.OtherColumns, Distinct: o.Distinct, Outside: o.Outside}
 }
 
 // newOpened makes a data set of s, or returns its error.
-func newOpened(s *set, opt OpenOptions, err error) (*Dataset, error) {
+func newOpened(s *layout.Set, opt OpenOptions, err error) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +112,7 @@ func newOpened(s *set, opt OpenOptions, err error) (*Dataset, error) {
 }
 
 // newDataset makes a data set of what its files say.
-func newDataset(s *set) *Dataset {
+func newDataset(s *layout.Set) *Dataset {
 	d := &Dataset{Name: s.Name, Layout: s.Layout, Names: s.Names, Features: s.Features, Boxes: s.Boxes, Fine: s.Fine,
 		Coarse: s.Coarse, Train: s.Train, OtherColumns: s.OtherColumns, Splits: publicSplits(s.Roles),
 		ImageSplits: publicSplits(s.ImageRoles), LeftOut: publicLeftOut(s.LeftOut), Notes: s.Notes}
@@ -143,7 +147,7 @@ func newDataset(s *set) *Dataset {
 }
 
 // publicSplits returns the roles of samples.
-func publicSplits(roles []role) []Split {
+func publicSplits(roles []layout.Role) []Split {
 	if roles == nil {
 		return nil
 	}
@@ -156,7 +160,7 @@ func publicSplits(roles []role) []Split {
 
 // IsName reports whether Open takes what for the name of a set in home or of the system, instead of
 // the path of a file or folder.
-func IsName(what, home string) bool { return isName(what, []string{home, DebianHome}) }
+func IsName(what, home string) bool { return layout.IsName(what, []string{home, DebianHome}) }
 
 // OpenFS is Open for the data set in a file system, whose files are built into the program, in
 // memory, or from any other source. name is the name of the set.
@@ -164,7 +168,7 @@ func OpenFS(ctx context.Context, files fs.FS, name string, opt OpenOptions) (*Da
 	if files == nil {
 		return nil, errors.New("no file system given")
 	}
-	s, err := openTreeSet(ctx, newFS(files, name), name, opt.layout())
+	s, err := layout.OpenTree(ctx, tree.NewFS(files, name), name, opt.layout())
 	return newOpened(s, opt, err)
 }
 
@@ -176,7 +180,7 @@ func OpenFS(ctx context.Context, files fs.FS, name string, opt OpenOptions) (*Da
 // in LeftOut. It is an error if no image remains. If ctx ends first, the error
 // wraps ctx.Err().
 func OpenFiles(ctx context.Context, paths []string) (*Dataset, error) {
-	s, err := openFiles(ctx, paths)
+	s, err := layout.OpenFiles(ctx, paths)
 	if err != nil {
 		return nil, err
 	}
@@ -217,11 +221,30 @@ func ReadPaths(r io.Reader) ([]string, error) {
 // boxes. boxes is nil for whole images. The name of a sample is its path.
 func ListFiles(name string, paths []string, boxes []image.Rectangle) *Dataset {
 	d := &Dataset{Name: name, Layout: "files", Boxes: boxes}
-	f := new(files)
+	f := new(tree.Files)
 	for _, p := range paths {
 		d.Names = append(d.Names, filepath.ToSlash(p))
-		f.add(folder{}, path.Clean(filepath.ToSlash(p)))
+		f.Add(tree.Folder{}, path.Clean(filepath.ToSlash(p)))
 	}
 	d.Source = f
 	return d.mustBeConsistent()
+}
+
+// Options that errors name.
+const (
+	optHome   option.Option = "data.OpenOptions.Home"
+	optStrict option.Option = "data.OpenOptions.Strict"
+)
+
+// EnvHome is the environment variable that names the data folder.
+const EnvHome = "KINDRED_DATA"
+
+// Home returns the data folder: dir if not empty, else $KINDRED_DATA, else
+// kindred/data in the user's cache folder. It holds one folder per data set.
+func Home(dir string) (string, error) {
+	dir, err := home.Folder("data", dir, EnvHome)
+	if err != nil {
+		return "", option.Errorf("no folder for data: %w; set %s or $%s", err, optHome, EnvHome)
+	}
+	return dir, nil
 }

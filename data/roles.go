@@ -3,6 +3,8 @@ package data
 import (
 	"fmt"
 	"strings"
+
+	"github.com/kindred-ml/kindred/data/internal/layout"
 )
 
 // Split is the set of roles of a sample. Its text form lists them: "train", "test", "query",
@@ -11,9 +13,9 @@ type Split uint8
 
 // Roles. A test sample of an ordinary split is both query and gallery.
 const (
-	Train   = Split(roleTrain)
-	Query   = Split(roleQuery)
-	Gallery = Split(roleGallery)
+	Train   = Split(layout.Train)
+	Query   = Split(layout.Query)
+	Gallery = Split(layout.Gallery)
 	Test    = Query | Gallery
 )
 
