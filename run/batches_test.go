@@ -202,7 +202,7 @@ func TestViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for b, err := range tr.feeds.training.data.Epoch(t.Context(), 0, tr.batches.sampler.Epoch()) {
+	for b, err := range tr.feeds.training.Data.Epoch(t.Context(), 0, tr.batches.sampler.Epoch()) {
 		if err != nil {
 			t.Fatal(err)
 		}

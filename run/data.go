@@ -17,7 +17,7 @@ import (
 // completeGiven completes the configuration as given by that of a resumed run and by what the options provide, and
 // checks it.
 func completeGiven(c *Config, opts *Options) error {
-	if err := errors.Join(c.checkMinutes(opts), opts.checkVacantDir()); err != nil {
+	if err := errors.Join(c.checkMinutes(opts), opts.claim().CheckVacant()); err != nil {
 		return err
 	}
 	if opts.Resume {

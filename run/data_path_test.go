@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/run/internal/record"
 )
 
 // TestPlace: a run whose data.path is relative finds its data from another folder, by a line of config.yaml that
@@ -28,7 +30,7 @@ func TestPlace(t *testing.T) {
 	if err := os.Mkdir(run, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(run, configFile), []byte(text), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(run, record.ConfigFile), []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	path := func() string {

@@ -160,7 +160,7 @@ func TestEmbedErrors(t *testing.T) {
 	// A call ends while a part has the network.
 	waits, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	err := m.getEmbedder().queue.DoExclusive(t.Context(), func() error {
+	err := m.getEmbedder().Exclusive(t.Context(), func() error {
 		_,
 			err := m.Embed(waits, good[0])
 		return err

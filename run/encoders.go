@@ -15,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/base/rootfs"
 	"github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/run/internal/validation"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -146,13 +147,14 @@ func scoreEncoder(ctx context.Context, given *Config, opts *Options, d *data.Dat
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := searchGallery(ctx, eval.NormalizeRows(x.X), x.FineLabels(), nil, x.FineLabels(), eval.Euclidean)
+	found, _, err := validation.Search(ctx, &validation.Rows{X: eval.NormalizeRows(x.X), Labels: x.FineLabels()},
+		eval.Euclidean)
 	if err != nil {
 		return nil, err
 	}
 	for row, f := range found {
-		if f != notSearched {
-			e.hits[x.Pos[row]] = float64(f - miss)
+		if f != validation.NotSearched {
+			e.hits[x.Pos[row]] = float64(f - validation.Miss)
 		}
 	}
 	return e, nil

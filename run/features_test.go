@@ -256,7 +256,7 @@ func TestFrozenViews(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for epoch := range 20 {
-		for b, err := range tr.feeds.training.data.Epoch(t.Context(), epoch, [][]int{{5, 5, 7}}) {
+		for b, err := range tr.feeds.training.Data.Epoch(t.Context(), epoch, [][]int{{5, 5, 7}}) {
 			if err != nil || len(b.X) != 3*256 || slices.Equal(b.X[:256], b.X[256:512]) {
 				t.Fatalf("%d values, or one view twice: %v", len(b.X), err)
 			}

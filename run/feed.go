@@ -6,41 +6,29 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/enum"
-	"github.com/kindred-ml/kindred/train"
+	"github.com/kindred-ml/kindred/run/internal/feed"
 )
 
 // feeds read the samples of a run.
 type feeds struct {
-	training *feed
-	scored   []*scoredSet  // the sets that evaluations score
-	features *featureCache // features of a frozen body; nil without one
-}
-
-// feed reads the samples of a part: prepared images or rows of ready features.
-type feed struct {
-	data   train.Data
-	part   *data.Part
-	loader *data.Loader // nil for features
-	ranks  train.Ranks  // the ranks that share the embedding of the part; nil without ranks
+	training *feed.Feed
+	scored   []*scoredSet // the sets that evaluations score
+	features *feed.Cache  // features of a frozen body; nil without one
 }
 
 // newFeed returns the feed of a part. cfg says how images are prepared, and augment allows
 // the random changes of training. With bytes, images are passed on as bytes where that loses
 // nothing.
-func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment, bytes bool) (*feed, error) {
+func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment, bytes bool) (*feed.Feed, error) {
 	if p.Data.Features != nil {
-		return &feed{data: train.Rows{X: p.Data.Features, Index: p.Index}, part: p}, nil
+		return feed.NewRows(p), nil
 	}
 	how, err := cfg.loaderConfig(augment)
 	if err != nil {
 		return nil, err
 	}
 	how.Seed, how.Bytes = seed, bytes
-	l, err := data.NewLoader(p, how)
-	if err != nil {
-		return nil, err
-	}
-	return &feed{data: train.Images(l), part: p, loader: l}, nil
+	return feed.NewImages(p, how)
 }
 
 // loaderConfig returns how images are read and prepared.
@@ -89,17 +77,8 @@ func (c *DataConfig) resampleFilter() string {
 	return c.Resample
 }
 
-// shape returns the shape of a sample; a row of features is 1 x 1 x n.
-func (f *feed) shape() (h, w, c int) {
-	if f.loader == nil {
-		return 1, 1, f.part.Data.Features.Cols
-	}
-	return f.loader.Shape()
-}
-
-func (f *feed) stats() data.Stats {
-	if f.loader == nil {
-		return data.Stats{}
-	}
-	return f.loader.Stats()
+// prepared describes how images are prepared, for the features of a frozen body.
+func (c *DataConfig) prepared(seed uint64) feed.Preparation {
+	return feed.Preparation{Size: c.Size, Channels: c.Channels, Fit: c.Fit, Shorter: c.Shorter, Pixels: c.Pixels,
+		Chroma: c.Chroma, Augment: c.Augment, Seed: seed, Resample: c.resampleFilter(), Raw: c.Colours == rawColours}
 }

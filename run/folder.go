@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,35 +13,19 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/run/internal/record"
 	"github.com/kindred-ml/kindred/train"
-)
-
-// Names of files in a run folder.
-const (
-	configFile       = "config.yaml"
-	metricsFile      = "metrics.csv"
-	metricsJSONFile  = "metrics.jsonl"
-	eventsFile       = "events.out.tfevents.kindred"
-	timingFile       = "timing.csv"
-	reportFile       = "report.html"
-	checkpointDir    = "checkpoint"
-	checkpointFile   = "last.safetensors"
-	snapshotDir      = "snapshots" // EPOCH_SET_embeddings.npy and EPOCH_SET_labels.csv
-	embeddingsSuffix = "embeddings.npy"
-	labelsSuffix     = "labels.csv"
 )
 
 // Folder is the folder of a run that is finished, stopped or under way. Its methods read
 // the files at each call. If a file does not exist, or not yet, the error wraps
 // fs.ErrNotExist and gives the reason.
 type Folder struct {
-	dir   string
-	files atomic.Files // tests put faults into it
+	dir record.Dir
 }
 
 // Open returns the folder of the run at dir.
@@ -54,21 +39,21 @@ func Open(dir string) (*Folder, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("%s is a file: give the folder of a run, as kindred train writes it", dir)
 	}
-	return &Folder{dir: dir}, nil
+	return &Folder{record.Dir{Path: dir}}, nil
 }
+
+// Exists reports whether dir is the folder of a run, finished or not, that
+// Options.Resume can continue or Options.Force replace.
+func Exists(dir string) bool { return record.Exists(dir) }
 
 // Dir returns the folder's path.
-func (f *Folder) Dir() string { return f.dir }
+func (f *Folder) Dir() string { return f.dir.Path }
 
 // Name returns the last part of the folder's path.
-func (f *Folder) Name() string { return filepath.Base(filepath.Clean(f.dir)) }
-
-func (f *Folder) path(name ...string) string {
-	return filepath.Join(append([]string{f.dir}, name...)...)
-}
+func (f *Folder) Name() string { return filepath.Base(filepath.Clean(f.dir.Path)) }
 
 // ConfigPath returns the path of the configuration.
-func (f *Folder) ConfigPath() string { return f.path(configFile) }
+func (f *Folder) ConfigPath() string { return f.dir.Join(record.ConfigFile) }
 
 // Settings returns the configuration as it is written: every key of every section with its
 // value. It includes keys that this program does not know.
@@ -100,28 +85,28 @@ func (f *Folder) configText() ([]byte, error) {
 	text, err := yamltext.ReadFile(f.ConfigPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, newMissingError("%s is not the folder of a run, because it has no %s: "+
-			"give a folder that kindred train has written", f.dir, configFile)
+			"give a folder that kindred train has written", f.dir.Path, record.ConfigFile)
 	}
 	return text, err
 }
 
 // History returns the table of metrics.csv, with a row for each epoch.
 func (f *Folder) History() (*EpochTable, error) {
-	t, err := readTable(f.path(metricsFile))
+	t, err := readTable(f.dir.Join(record.MetricsFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, newMissingError("%s has no %s: the run has not finished an epoch", f.dir, metricsFile)
+		return nil, newMissingError("%s has no %s: the run has not finished an epoch", f.dir.Path, record.MetricsFile)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if _, ok := t.Values["epoch"]; !ok {
-		return nil, fmt.Errorf("%s: no column called epoch", f.path(metricsFile))
+		return nil, fmt.Errorf("%s: no column called epoch", f.dir.Join(record.MetricsFile))
 	}
 	return t, nil
 }
 
 // Timing returns the table of timing.csv, with the duration of each epoch.
-func (f *Folder) Timing() (*EpochTable, error) { return readTable(f.path(timingFile)) }
+func (f *Folder) Timing() (*EpochTable, error) { return readTable(f.dir.Join(record.TimingFile)) }
 
 // Model reads the run's final network.
 func (f *Folder) Model() (*Model, error) {
@@ -129,7 +114,7 @@ func (f *Folder) Model() (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	net, err := nn.Load(f.dir, nn.Options{Precision: nn.Precision(cfg.Network.Precision)})
+	net, err := nn.Load(f.dir.Path, nn.Options{Precision: nn.Precision(cfg.Network.Precision)})
 	if errors.Is(err, fs.ErrNotExist) {
 		if e := f.unfinishedError(); e != nil {
 			return nil, e
@@ -148,7 +133,7 @@ func (f *Folder) unfinishedError() error {
 		return nil
 	}
 	return newMissingError("the run in %s has not finished: continue it by %s, or end it with its best weights so far "+
-		"by %s", f.dir, trainResume.WithValue(f.dir), trainFinish.WithValue(f.dir))
+		"by %s", f.dir.Path, trainResume.WithValue(f.dir.Path), trainFinish.WithValue(f.dir.Path))
 }
 
 // Checkpoint reads the checkpoint from which the run goes on.
@@ -168,16 +153,16 @@ func (f *Folder) Checkpoint() (*train.Checkpoint, error) {
 }
 
 // CheckpointPath returns the path of the checkpoint from which the run goes on.
-func (f *Folder) CheckpointPath() string { return f.path(checkpointDir, checkpointFile) }
+func (f *Folder) CheckpointPath() string { return f.dir.CheckpointPath() }
 
 // ReportPath returns the path of the run's report.
-func (f *Folder) ReportPath() string { return f.path(reportFile) }
+func (f *Folder) ReportPath() string { return f.dir.Join(record.ReportFile) }
 
 // EmbeddingFiles returns the paths of a set's embeddings by the final network, and of their
 // labels: a CSV file with the columns path, label (the fine class) and coarse (the
 // training label).
 func (f *Folder) EmbeddingFiles(s Set) (embeddings, labels string) {
-	return f.path(s.prefix() + embeddingsSuffix), f.path(s.prefix() + labelsSuffix)
+	return f.dir.Join(s.prefix() + record.EmbeddingsSuffix), f.dir.Join(s.prefix() + record.LabelsSuffix)
 }
 
 // Embeddings reads the embeddings of a set with all their labels.
@@ -185,12 +170,12 @@ func (f *Folder) Embeddings(s Set) (*embedding.Table, error) {
 	e, l := f.EmbeddingFiles(s)
 	t, err := readEmbeddings(e, l)
 	if errors.Is(err, fs.ErrNotExist) {
-		_, network := os.Stat(f.path(nn.WeightsFile))
+		_, network := os.Stat(f.dir.Join(nn.WeightsFile))
 		if e := f.unfinishedError(); e != nil && network != nil {
 			return nil, e
 		}
-		return nil, newMissingError("%s has no %s: it is not the folder of a run, or the run kept no %s set", f.dir,
-			filepath.Base(e), s)
+		return nil, newMissingError("%s has no %s: it is not the folder of a run, or the run kept no %s set",
+			f.dir.Path, filepath.Base(e), s)
 	}
 	return t, err
 }
@@ -221,12 +206,13 @@ func (s Snapshot) Embeddings() (*embedding.Table, error) {
 	return readEmbeddings(s.embeddings, s.labels)
 }
 
-// snapshotName matches the files of embeddings in snapshotDir.
-var snapshotName = regexp.MustCompile(`^([0-9]{4,})_(test|seen|train)_` + regexp.QuoteMeta(embeddingsSuffix) + `$`)
+// snapshotName matches the files of embeddings in record.SnapshotDir.
+var snapshotName = regexp.MustCompile(
+	`^([0-9]{4,})_(test|seen|train)_` + regexp.QuoteMeta(record.EmbeddingsSuffix) + `$`)
 
 // Snapshots lists the kept embeddings of a set in the order of epochs; see Snapshot.
 func (f *Folder) Snapshots(s Set) ([]Snapshot, error) {
-	entries, err := os.ReadDir(f.path(snapshotDir))
+	entries, err := os.ReadDir(f.dir.Join(record.SnapshotDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
@@ -240,10 +226,11 @@ func (f *Folder) Snapshots(s Set) ([]Snapshot, error) {
 		}
 		epoch, err := strconv.Atoi(m[1])
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.path(snapshotDir, e.Name()), err)
+			return nil, fmt.Errorf("%s: %w", f.dir.Join(record.SnapshotDir, e.Name()), err)
 		}
-		path := f.path(snapshotDir, e.Name())
-		out = append(out, Snapshot{epoch, s, path, strings.TrimSuffix(path, embeddingsSuffix) + labelsSuffix})
+		path := f.dir.Join(record.SnapshotDir, e.Name())
+		labels := strings.TrimSuffix(path, record.EmbeddingsSuffix) + record.LabelsSuffix
+		out = append(out, Snapshot{epoch, s, path, labels})
 	}
 	slices.SortFunc(out, func(a, b Snapshot) int { return a.Epoch - b.Epoch })
 	return out, nil
@@ -270,7 +257,7 @@ func (e *missingError) Unwrap() error { return fs.ErrNotExist }
 func (f *Folder) FinalEpoch() (epoch int, err error) {
 	c, err := f.Checkpoint()
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, newMissingError("%s has no checkpoint, so the epoch that the run ended with is unknown", f.dir)
+		return 0, newMissingError("%s has no checkpoint, so the epoch that the run ended with is unknown", f.dir.Path)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("the epoch that the run ended with: %w", err)
@@ -336,4 +323,48 @@ func (s Set) prefix() string {
 		return ""
 	}
 	return s.String() + "_"
+}
+
+// dataPathComment begins the last line of config.yaml, if data.path is relative. The line has the absolute path that it
+// meant when the run began, so that the run's data are found from other folders too.
+const dataPathComment = "# data.path was "
+
+// withDataPath returns the text of the configuration with the comment, if the data are there.
+func (c *Config) withDataPath() string {
+	text := string(c.YAML())
+	if c.Data.Path == "" || filepath.IsAbs(c.Data.Path) {
+		return text
+	}
+	abs, err := filepath.Abs(c.Data.Path)
+	if err == nil {
+		_, err = os.Stat(abs)
+	}
+	if err != nil {
+		return text
+	}
+	return text + dataPathComment + strconv.Quote(abs) + "\n"
+}
+
+// dataPathOf returns the data.path of a configuration, or the absolute path in its comment if data.path is relative and
+// leads nowhere from here.
+func dataPathOf(path string, config []byte) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	lines := bytes.Split(bytes.TrimSpace(config), []byte("\n"))
+	quoted, ok := strings.CutPrefix(string(lines[len(lines)-1]), dataPathComment)
+	if !ok {
+		return path
+	}
+	abs, err := strconv.Unquote(quoted)
+	if err != nil || !filepath.IsAbs(abs) {
+		return path
+	}
+	if _, err := os.Stat(abs); err != nil {
+		return path // the error then names what the user gave
+	}
+	return abs
 }

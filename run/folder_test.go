@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/run/internal/record"
 )
 
 // TestFolder reads back what a run wrote.
@@ -122,16 +124,16 @@ func TestFoldersWithoutARun(t *testing.T) {
 		t.Errorf("%v, %v", kept, err)
 	}
 	for name, c := range map[string]struct{ file, text, want string }{
-		"short":    {metricsFile, "epoch,loss\n1\n", "wrong number of fields"},
-		"a word":   {metricsFile, "epoch,loss\n1,x\n", `line 2, column "loss": "x" is not a number`},
-		"twice":    {metricsFile, "epoch,epoch\n", "twice"},
-		"no epoch": {metricsFile, "loss\n1\n", "no column called epoch"},
-		"empty":    {metricsFile, "", "empty"},
-		"no YAML":  {configFile, "a: [1", configFile},
+		"short":    {record.MetricsFile, "epoch,loss\n1\n", "wrong number of fields"},
+		"a word":   {record.MetricsFile, "epoch,loss\n1,x\n", `line 2, column "loss": "x" is not a number`},
+		"twice":    {record.MetricsFile, "epoch,epoch\n", "twice"},
+		"no epoch": {record.MetricsFile, "loss\n1\n", "no column called epoch"},
+		"empty":    {record.MetricsFile, "", "empty"},
+		"no YAML":  {record.ConfigFile, "a: [1", record.ConfigFile},
 	} {
 		writeFile(t, filepath.Join(dir, c.file), c.text)
 		_, err := f.History()
-		if c.file == configFile {
+		if c.file == record.ConfigFile {
 			_, err = f.Settings()
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), dir) {

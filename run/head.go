@@ -3,13 +3,11 @@ package run
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/eval"
@@ -17,6 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/run/internal/feed"
+	"github.com/kindred-ml/kindred/run/internal/wccn"
 )
 
 // wholeBody, in network.freeze, means all parameters before the embedding layer.
@@ -69,15 +69,16 @@ func (p *plan) freezeBody() error {
 		return err
 	}
 	p.network.trained = h
-	p.feeds.features = &featureCache{body: h.body, cfg: p.cfg.Data, seed: p.cfg.Train.Seed, batch: p.cfg.Eval.Batch,
-		progress: p.opts.FeatureProgress}
-	if p.feeds.features.dir, err = home.Features(); err != nil {
+	dir, err := home.Features()
+	if err != nil {
 		p.notes.add("%v: features are not kept for other runs", err)
 	}
-	p.feeds.features.replaceImages(p.feeds.training, p.cfg.Data.Views)
+	p.feeds.features = feed.NewCache(feed.CacheConfig{Body: h.body, Prepared: p.cfg.Data.prepared(p.cfg.Train.Seed),
+		Batch: p.cfg.Eval.Batch, Dir: dir, Progress: p.opts.FeatureProgress})
+	p.feeds.features.ReplaceImages(p.feeds.training, p.cfg.Data.Views)
 	for _, s := range p.feeds.scored {
 		for _, f := range s.feeds() {
-			p.feeds.features.replaceImages(f, 0)
+			p.feeds.features.ReplaceImages(f, 0)
 		}
 	}
 	return nil
@@ -88,17 +89,13 @@ func (p *plan) computeBodyFeatures(ctx context.Context) error {
 	if p.feeds.features == nil {
 		return nil
 	}
-	feeds := []*feed{p.feeds.training}
+	feeds := []*feed.Feed{p.feeds.training}
 	for _, s := range p.feeds.scored {
 		feeds = append(feeds, s.feeds()...)
 	}
-	for _, f := range feeds {
-		if _, _, err := f.data.(*featureData).fillViews(ctx); err != nil {
-			return err
-		}
-	}
-	p.notes = append(append(p.notes, p.feeds.features.fileErrors...), p.feeds.features.describeUse())
-	return nil
+	remarks, err := p.feeds.features.Fill(ctx, feeds)
+	p.notes = append(p.notes, remarks...)
+	return err
 }
 
 // Values of network.head.
@@ -154,26 +151,26 @@ type startFeatures struct {
 
 // computeStartFeatures computes the features of the training samples before training. Those of a frozen body are kept.
 func (p *plan) computeStartFeatures(ctx context.Context) (*startFeatures, error) {
-	feed, err := newFeed(p.split.Train, p.cfg.Data, p.cfg.Train.Seed, false, false)
+	f, err := newFeed(p.split.Train, p.cfg.Data, p.cfg.Train.Seed, false, false)
 	if err != nil {
 		return nil, err
 	}
 	if p.feeds.features != nil {
-		x, pos, err := p.feeds.features.evaluationFeatures(ctx, feed)
+		x, pos, err := p.feeds.features.EvaluationFeatures(ctx, f)
 		return p.featuresAt(x, pos), err
 	}
 	body, err := p.network.net.Body()
 	if err != nil {
 		return nil, err
 	}
-	if p.opts.FeatureProgress != nil {
-		feed.data = progressData{feed.data, func(done int) { p.opts.FeatureProgress(done, feed.part.Len()) }}
+	if report := p.opts.FeatureProgress; report != nil {
+		f.ReportProgress(func(done int) { report(done, f.Part.Len()) })
 	}
-	e, err := embedFeed(ctx, body, feed, p.cfg.Eval.Batch)
+	x, pos, err := f.Embed(ctx, body, p.cfg.Eval.Batch)
 	if err != nil {
 		return nil, err
 	}
-	return p.featuresAt(e.X, e.Pos), nil
+	return p.featuresAt(x, pos), nil
 }
 
 // featuresAt returns the features of the training samples at the given positions.
@@ -223,57 +220,30 @@ func (p *plan) initHead(features *startFeatures) error {
 		r.Missing = slices.DeleteFunc(r.Missing, of)
 	}
 	if n.Head == wccnHead {
-		c := newWCCN(x, features.labels)
+		c := wccn.New(x, features.labels)
 		if c == nil {
 			return fmt.Errorf("network.head=%s: %d samples are too few to compute it: it needs %d more than classes",
-				wccnHead, x.Rows, minWCCNFreedom)
+				wccnHead, x.Rows, wccn.MinFreedom)
 		}
 		if n.Dim < x.Cols {
 			var err error
-			if c, err = c.reduced(x, n.Dim); err != nil {
+			if c, err = c.Reduced(x, n.Dim); err != nil {
 				return err
 			}
 		}
-		copy(w.Value, c.weight.Data)
+		copy(w.Value, c.Weight.Data)
 		if bias != nil {
-			copy(bias.Value, c.bias)
+			copy(bias.Value, c.Bias)
 		}
 		return nil
 	}
 	n.Head = pcaHead
-	axes, err := principalDirections(x, n.Dim)
+	axes, err := wccn.PrincipalDirections(x, n.Dim)
 	if err != nil {
 		return err
 	}
 	copy(w.Value, axes) // both features and weights are in the engine's order
 	return nil
-}
-
-// principalDirections returns the k eigenvectors of X'X with the largest eigenvalues, one after the
-// other. The rows are not centred, because cosine similarity refers to the origin.
-func principalDirections(x *matrix.Dense, k int) ([]float32, error) {
-	c := mat.NewSymDense(x.Cols, nil)
-	row := mat.NewVecDense(x.Cols, nil)
-	for i := range x.Rows {
-		for j, v := range x.Row(i) {
-			row.SetVec(j, float64(v))
-		}
-		c.SymRankOne(c, 1, row)
-	}
-	var e mat.EigenSym
-	if !e.Factorize(c, true) {
-		return nil, errors.New("network.head: the features have no principal components")
-	}
-	var v mat.Dense
-	e.VectorsTo(&v)
-	var out []float32
-	for j := range k {
-		col := x.Cols - 1 - j
-		for i := range x.Cols {
-			out = append(out, float32(v.At(i, col)))
-		}
-	}
-	return out, nil
 }
 
 // positivesKey is the key of the positive policy, which the features may decide.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/run/internal/wccn"
 )
 
 // TestHead: an embedding layer in front of pretrained features begins as their
@@ -69,7 +70,7 @@ func TestPrincipal(t *testing.T) {
 			x.Row(i)[j] = float32(math.Sin(float64(i*7+j*j*3))) * float32(5-j)
 		}
 	}
-	axes, err := principalDirections(x, 3)
+	axes, err := wccn.PrincipalDirections(x, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/run/internal/record"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -113,7 +114,7 @@ func readFolder(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() || e.Name() == timingFile {
+		if err != nil || e.IsDir() || e.Name() == record.TimingFile {
 			return err
 		}
 		b, err := os.ReadFile(path)
@@ -144,7 +145,7 @@ func sameFolders(t *testing.T, want, got string) {
 	}
 }
 
-func checkpointPath(dir string) string { return (&Folder{dir: dir}).CheckpointPath() }
+func checkpointPath(dir string) string { return (&Folder{record.Dir{Path: dir}}).CheckpointPath() }
 
 func writeFile(t testing.TB, path, text string) {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/run/internal/record"
 )
 
 // A run's config.yaml decides, not the sizes of the folders. Earlier versions left the choice of the top folders empty.
@@ -20,7 +21,7 @@ func TestLabelsOfSavedRun(t *testing.T) {
 		{"data: {path: photos, label: parity}", "parity", "fine"},
 	} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, configFile), []byte(c.text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, record.ConfigFile), []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		f, err := Open(dir)

@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/safetensors"
 	"github.com/kindred-ml/kindred/nn/zoo"
+	"github.com/kindred-ml/kindred/run/internal/wccn"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -246,7 +247,7 @@ func TestLoRAFallsBack(t *testing.T) {
 			if p.ToTorch(now); !slices.Equal(v, now) {
 				t.Errorf("%s has moved", p.Name)
 			}
-		} else if !strings.HasPrefix(p.Name, wccnLayerName+".") {
+		} else if !strings.HasPrefix(p.Name, wccn.LayerName+".") {
 			t.Errorf("the saved network has %s", p.Name)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/run/internal/feed"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -139,7 +140,7 @@ func planMemory(cfg *Config, p planInput) (MemoryPlan, error) {
 		Pairs: budget.Product(4, pairTables, pairs),
 
 		Activations: budget.Product(4, max(atOnce, eval), max(net.Image, net.Infer)),
-		Batches: budget.Sum(budget.Product(4, bufferedBatches, max(batch, eval), input),
+		Batches: budget.Sum(budget.Product(4, feed.BufferedBatches, max(batch, eval), input),
 			// the list has a slice and the indices of each batch
 			budget.Product(8, budget.Sum(3, batch), int64(p.batches))),
 		Embeddings: budget.Product(4, p.scored, dim),
@@ -199,29 +200,4 @@ func (p *plan) planMemory(spec *nn.Spec) (MemoryPlan, error) {
 		}
 	}
 	return planMemory(&p.cfg, in)
-}
-
-// bufferedBatches is the number of batches that a loader holds by default: the one in use and the
-// prepared ones.
-const bufferedBatches = 3
-
-// checkEmbedding compares the memory for embedding n samples, batch at a time, with the
-// limit.
-func checkEmbedding(spec *nn.Spec, n, batch int) error {
-	net, err := spec.Memory()
-	if err != nil {
-		return err
-	}
-	at := int64(min(n, batch))
-	return budget.Check(fmt.Sprintf("embedding %d samples, %d at a time", n, at), budget.Product(4, budget.Sum(
-		budget.Product(at, budget.Sum(net.Infer, budget.Product(bufferedBatches, int64(spec.Input.Len())))),
-		budget.Product(int64(n), int64(spec.OutDim())))))
-}
-
-// cacheFilters has the network, whose parameters do not change, keep its filters as kernels read
-// them, where that takes at most a quarter of the limit.
-func cacheFilters(net *nn.Net) {
-	const most = 5 // times the parameters
-	need, err := net.Spec().Memory()
-	net.SetConstant(err == nil && budget.Product(4*most*4, need.Params) <= budget.Limit())
 }

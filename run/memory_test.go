@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/nn/zoo"
-	"github.com/kindred-ml/kindred/train"
-
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/run/internal/feed"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // setMemoryLimit sets the limit of package budget for one test.
@@ -259,14 +259,14 @@ func TestEmbeddingIsPlanned(t *testing.T) {
 	// 50 embeddings of 10 numbers.
 	need := int64(4 * (20*(300+300) + 500))
 	setMemoryLimit(t, need)
-	if err := checkEmbedding(spec, 50, 20); err != nil {
+	if err := feed.CheckMemory(spec, 50, 20); err != nil {
 		t.Errorf("all of the limit: %v", err)
 	}
-	if err := checkEmbedding(spec, 20, 1000); err != nil {
+	if err := feed.CheckMemory(spec, 20, 1000); err != nil {
 		t.Errorf("a batch larger than the set: %v", err)
 	}
 	setMemoryLimit(t, need-1)
-	if err := checkEmbedding(spec, 50, 20); err == nil ||
+	if err := feed.CheckMemory(spec, 50, 20); err == nil ||
 		!strings.Contains(err.Error(), "embedding 50 samples, 20 at a time: needs 48.8 KiB") {
 		t.Errorf("error %v", err)
 	}

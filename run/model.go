@@ -2,9 +2,10 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"image"
 	"io"
-	"iter"
 	"slices"
 	"strconv"
 	"sync"
@@ -16,6 +17,10 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/run/internal/embedder"
+	"github.com/kindred-ml/kindred/run/internal/feed"
+	"github.com/kindred-ml/kindred/run/internal/record"
+	"github.com/kindred-ml/kindred/run/internal/validation"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -32,7 +37,7 @@ type Model struct {
 	Progress func(done, total int)
 
 	once   sync.Once // of images
-	images *embedder
+	images *embedder.Embedder
 }
 
 // Copy returns a model with the same fields, of which some can be set anew. It shares the network: unless it gets
@@ -53,7 +58,7 @@ func Load(dir string) (*Model, error) {
 // Save writes the configuration and the network, but no training state, into an existing
 // folder, for Load.
 func (m *Model) Save(dir string) error {
-	f := &Folder{dir: dir}
+	f := &Folder{record.Dir{Path: dir}}
 	if err := atomic.WriteFile(f.ConfigPath(), atomic.Bytes(m.Config.YAML())); err != nil {
 		return err
 	}
@@ -87,12 +92,44 @@ func (m *Model) LoaderConfig() (data.LoaderConfig, error) { return m.Config.Data
 // embeddings, both distances rank alike.
 func (m *Model) Distance() (eval.Distance, error) { return eval.ParseDistance(m.Config.Eval.Distance) }
 
+// Embed returns a row for each image, in their order: the same bits as EmbedPart gives for a file with these pixels,
+// whatever other images are embedded at the time. Many goroutines may call it. Images of calls at the same time pass
+// the network together, up to 16 at once. It does not change the images. An error concerns the whole call and names
+// the image by its position. It returns soon after ctx ends.
+func (m *Model) Embed(ctx context.Context, images ...image.Image) (*matrix.Dense, error) {
+	read := func(_ *imaging.Decoder, _ *imaging.Image, i int) (image.Image, error) {
+		if images[i] == nil {
+			return nil, errors.New("no image")
+		}
+		return images[i], nil
+	}
+	return m.getEmbedder().Embed(ctx, len(images), read)
+}
+
+// EmbedFiles is Embed for the contents of image files, in all formats that package imaging reads. Each is decoded
+// as EmbedPart decodes a file: turned upright and converted to sRGB, with the limit imaging.DefaultMaxPixels.
+func (m *Model) EmbedFiles(ctx context.Context, files ...[]byte) (*matrix.Dense, error) {
+	read := func(d *imaging.Decoder, own *imaging.Image, i int) (image.Image, error) {
+		return own, d.Decode(ctx, own, files[i])
+	}
+	return m.getEmbedder().Embed(ctx, len(files), read)
+}
+
+// getEmbedder returns the embedder of the model, which it makes at the first call.
+func (m *Model) getEmbedder() *embedder.Embedder {
+	m.once.Do(func() {
+		cfg, err := m.Config.Data.imagingConfig(false)
+		m.images = embedder.New(m.Net, cfg, m.Decoder, err)
+	})
+	return m.images
+}
+
 // EmbedPart computes the embeddings of the samples of p, after converting them to the network's
 // size and channels. A sample that cannot be read has no row; with Config.Data.Strict it is an
 // error. A second caller waits for the first.
 func (m *Model) EmbedPart(ctx context.Context, p *data.Part) (*Embeddings, error) {
 	var e *Embeddings
-	err := m.getEmbedder().queue.DoExclusive(ctx, func() (err error) {
+	err := m.getEmbedder().Exclusive(ctx, func() (err error) {
 		e, err = m.embedPart(ctx, p)
 		return adviseSkipping(err)
 	})
@@ -104,52 +141,32 @@ func (m *Model) embedPart(ctx context.Context, p *data.Part) (*Embeddings, error
 	if err != nil {
 		return nil, err
 	}
-	h, w, c := f.shape()
+	h, w, c := f.Shape()
 	if in := m.Net.Spec().Input; in.H != h || in.W != w || in.C != c {
 		return nil, fmt.Errorf("data set %s has samples of %d x %d x %d, but the network takes %s", p.Data.Name, h, w,
 			c, in)
 	}
-	if err := checkEmbedding(m.Net.Spec(), p.Len(), m.Config.Eval.Batch); err != nil {
+	if err := feed.CheckMemory(m.Net.Spec(), p.Len(), m.Config.Eval.Batch); err != nil {
 		return nil, err
 	}
-	cacheFilters(m.Net)
+	embedder.CacheFilters(m.Net)
 	e := &Embeddings{Part: p}
-	if m.Cache != "" && f.loader != nil {
-		kept := &featureCache{body: m.Net, cfg: m.Config.Data, batch: m.Config.Eval.Batch, dir: m.Cache,
-			progress: m.Progress}
-		e.X, e.Pos, err = kept.evaluationFeatures(ctx, f)
+	if m.Cache != "" && f.Loader != nil {
+		kept := feed.NewCache(feed.CacheConfig{Body: m.Net, Prepared: m.Config.Data.prepared(0), Dir: m.Cache,
+			Batch: m.Config.Eval.Batch, Progress: m.Progress})
+		e.X, e.Pos, err = kept.EvaluationFeatures(ctx, f)
 	} else {
 		if m.Progress != nil {
-			f.data = progressData{f.data, func(done int) { m.Progress(done, p.Len()) }}
+			f.ReportProgress(func(done int) { m.Progress(done, p.Len()) })
 		}
-		e, err = embedFeed(ctx, m.Net, f, m.Config.Eval.Batch)
+		e.X, e.Pos, err = f.Embed(ctx, m.Net, m.Config.Eval.Batch)
 	}
 	if err != nil {
 		return nil, err
 	}
-	stats := f.stats()
+	stats := f.Stats()
 	e.LeftOut, e.Skipped = p.Data.AllLeftOut(stats), stats.Skipped
 	return e, nil
-}
-
-// progressData is train.Data that counts the samples done.
-type progressData struct {
-	train.Data
-	report func(done int)
-}
-
-// Epoch implements train.Data. A batch counts as done when the next one is requested.
-func (w progressData) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2[train.Batch, error] {
-	return func(yield func(train.Batch, error) bool) {
-		done, n := 0, 0
-		for b, err := range w.Data.Epoch(ctx, epoch, batches) {
-			if !yield(b, err) {
-				return
-			}
-			done, n = done+len(batches[n]), n+1
-			w.report(done)
-		}
-	}
 }
 
 // Embeddings holds the embeddings of samples of a part. Row i belongs to the sample at position
@@ -165,16 +182,29 @@ type Embeddings struct {
 }
 
 // embedFeed computes the embeddings of a whole part. Unreadable samples have no row.
-func embedFeed(ctx context.Context, net train.Network, f *feed, batch int) (*Embeddings, error) {
-	x, pos, err := train.EmbedDistributed(ctx, f.ranks, net, f.data, f.part.Len(), batch)
+func embedFeed(ctx context.Context, net train.Network, f *feed.Feed, batch int) (*Embeddings, error) {
+	x, pos, err := f.Embed(ctx, net, batch)
 	if err != nil {
 		return nil, err
 	}
-	return &Embeddings{X: x, Part: f.part, Pos: pos}, nil
+	return &Embeddings{X: x, Part: f.Part, Pos: pos}, nil
 }
 
 // FineLabels returns the fine label of every row.
 func (e *Embeddings) FineLabels() []int64 { return labelsAt(e.Part.Fine, e.Pos) }
+
+// rows returns the embeddings with the fine labels; nil if e is nil.
+func (e *Embeddings) rows() *validation.Rows {
+	if e == nil {
+		return nil
+	}
+	return &validation.Rows{X: e.X, Labels: e.FineLabels()}
+}
+
+// recorded returns the embeddings for the run folder.
+func (e *Embeddings) recorded() record.Embeddings {
+	return record.Embeddings{X: e.X, WriteLabels: e.WriteLabels}
+}
 
 // Labels returns the training label of every row.
 func (e *Embeddings) Labels() []int64 { return labelsAt(e.Part.Label, e.Pos) }

@@ -13,9 +13,6 @@ func TestMutations(t *testing.T) {
 		mutations.Reader{Name: "metrics.csv",
 			Valid: []string{"epoch,loss,test_recall@1\n1,0.5,\n2,0.25,1\n3,1e-3,0.75\n"},
 			Read:  func(text []byte) error { _, err := parseTable(bytes.NewReader(text)); return err }},
-		mutations.Reader{Name: "timing.csv",
-			Valid: []string{timingHeader + "1,0.500,0.100,40,80.0\n2,0.500,0.100,40,80.0\n"},
-			Read:  func(text []byte) error { parseTiming(bytes.NewReader(text), 5); return nil }},
 		mutations.Reader{Name: "config.yaml",
 			Valid: []string{"data: {name: mnist, size: 28}\neval: {recall: [1, 5]}\n" +
 				"loss:\n  name: triplet # of three\n  margin: 0.2\n"},

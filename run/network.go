@@ -17,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/run/internal/wccn"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -123,10 +124,10 @@ func (p *plan) cacheImages(ctx context.Context) error {
 // body (identity unless the configuration names another) and of the default loss: wccn, unless there are too few
 // samples to compute it or too many features.
 func (p *plan) describeNetwork() (*nn.Spec, error) {
-	h, w, c := p.feeds.training.shape()
+	h, w, c := p.feeds.training.Shape()
 	n := &p.cfg.Network
 	startsAsWCCN := p.loss.isDefault && n.Dim == 0 && n.Head == "" &&
-		p.split.Train.Len()-p.batches.population.classes >= minWCCNFreedom
+		p.split.Train.Len()-p.batches.population.classes >= wccn.MinFreedom
 	if n.hasFrozenBody() || n.Head == wccnHead && n.Dim == 0 || startsAsWCCN {
 		features, err := p.cfg.numFeatures(p.start.file, h, w, c)
 		if err != nil {
@@ -344,7 +345,7 @@ func (p *plan) useEngine() error {
 		return err
 	}
 	p.network.trained, p.network.device = e, e
-	if l := p.feeds.training.loader; l != nil && !l.Bytes() {
+	if l := p.feeds.training.Loader; l != nil && !l.Bytes() {
 		p.notes.add("images are sent to the device as float32, because they are augmented or resized; " +
 			"data.rounded=true sends bytes, a quarter of the data")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/split"
+	"github.com/kindred-ml/kindred/run/internal/ranks"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -141,7 +142,7 @@ func (p *plan) settleSamples(ctx context.Context) (err error) {
 		steps: p.batches.sampler.Batches(), batch: p.batches.sampler.BatchSize(), samples: p.split.Train.Len(),
 	})
 	if opts.Ranks != nil {
-		if err := checkShareable(c.Train.Chunk, opts.Ranks.Size(), p.batches.sampler.BatchSize()); err != nil {
+		if err := ranks.CheckShareable(c.Train.Chunk, opts.Ranks.Size(), p.batches.sampler.BatchSize()); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/run/internal/wccn"
 )
 
 // assembleSmall assembles a run of eight classes of ten photos from a small pretrained network.
@@ -32,7 +33,7 @@ func startEmbeddings(t *testing.T, b *plan) (*matrix.Dense, []int64) {
 		t.Fatal(err)
 	}
 	if b.feeds.features != nil {
-		b.feeds.features.replaceImages(plain, 0)
+		b.feeds.features.ReplaceImages(plain, 0)
 	}
 	e, err := embedFeed(t.Context(), b.network.trained, plain, 16)
 	if err != nil {
@@ -141,7 +142,7 @@ func TestWCCNHead(t *testing.T) {
 	if b.cfg.Network.Dim != x.Cols {
 		t.Errorf("network.dim is %d for %d features", b.cfg.Network.Dim, x.Cols)
 	}
-	want := newWCCN(x, labels).apply(x)
+	want := wccn.New(x, labels).Apply(x)
 	got, _ := startEmbeddings(t, b)
 	scale := norm(want.Row(0))
 	if d := maxDifference(want, got); float64(d) > 1e-3*scale {
@@ -157,7 +158,7 @@ func TestWCCNHead(t *testing.T) {
 		kept += norm(short.Row(i)) * norm(short.Row(i))
 		all += norm(want.Row(i)) * norm(want.Row(i))
 	}
-	axes, err := principalDirections(want, 6)
+	axes, err := wccn.PrincipalDirections(want, 6)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,10 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
-
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/run/internal/embedder"
+	"github.com/kindred-ml/kindred/run/internal/feed"
+	"github.com/kindred-ml/kindred/run/internal/record"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -124,7 +126,7 @@ func (m *Model) calibrate(ctx context.Context, p *data.Part, opt *QuantizeOption
 	}
 	var last train.Batch
 	done := 0
-	for b, err := range f.data.Epoch(ctx, 0, slices.Collect(slices.Chunk(consecutive(part.Len()), 32))) {
+	for b, err := range f.Data.Epoch(ctx, 0, slices.Collect(slices.Chunk(consecutive(part.Len()), 32))) {
 		if err != nil {
 			return nil, nil, adviseSkipping(err)
 		}
@@ -159,10 +161,10 @@ func consecutive(n int) []int {
 func (m *Model) measure(ctx context.Context, s *scoredSet, to *Measurement, opt *QuantizeOptions, stage string) error {
 	to.Precision = m.Config.Network.Precision
 	to.Precision = cmp.Or(to.Precision, "float32")
-	feedOf := func(p *data.Part, name string) (*feed, error) {
+	feedOf := func(p *data.Part, name string) (*feed.Feed, error) {
 		f, err := newFeed(p, m.Config.Data, m.Config.Train.Seed, false, false)
 		if err == nil && opt.Progress != nil {
-			f.data = progressData{f.data, func(done int) { opt.Progress(name, done, p.Len()) }}
+			f.ReportProgress(func(done int) { opt.Progress(name, done, p.Len()) })
 		}
 		return f, err
 	}
@@ -200,8 +202,8 @@ func (m *Model) measure(ctx context.Context, s *scoredSet, to *Measurement, opt 
 // timeAlternately times two networks alternately on a batch, and returns the median seconds for a photo.
 func timeAlternately(a, b *nn.Net, batch *train.Batch) (seconds, other float64) {
 	const turns = 5
-	cacheFilters(a)
-	cacheFilters(b)
+	embedder.CacheFilters(a)
+	embedder.CacheFilters(b)
 	nets, times := []*nn.Net{a, b}, [2][]float64{}
 	for turn := range turns + 1 { // the first one warms up
 		for i, net := range nets {
@@ -228,11 +230,12 @@ func (q *QuantizedModel) Save(dir string) error {
 	if err != nil {
 		return err
 	}
-	return (&Folder{dir: dir}).writeEmbeddings(TestSet.prefix(), q.Test, by)
+	return record.Dir{Path: dir}.WriteEmbeddings(TestSet.prefix(), q.Test.recorded(), by)
 }
 
 // QuantizedFiles returns the names of the files that Quantized.Save writes.
 func QuantizedFiles() []string {
-	return []string{configFile, nn.SpecFile, nn.WeightsFile, nn.QuantizationFile, TestSet.prefix() + embeddingsSuffix,
-		embedding.NetworkFile(TestSet.prefix() + embeddingsSuffix), TestSet.prefix() + labelsSuffix}
+	embeddings := TestSet.prefix() + record.EmbeddingsSuffix
+	return []string{record.ConfigFile, nn.SpecFile, nn.WeightsFile, nn.QuantizationFile, embeddings,
+		embedding.NetworkFile(embeddings), TestSet.prefix() + record.LabelsSuffix}
 }

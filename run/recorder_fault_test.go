@@ -15,6 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/test/powertest"
+	"github.com/kindred-ml/kindred/run/internal/record"
 )
 
 // childKill, if set beside childDir, makes the test binary a process that trains
@@ -122,7 +123,7 @@ func stopStride(some int) int {
 func checkFinishedLike(t *testing.T, want, got string) {
 	t.Helper()
 	sameFolders(t, want, got)
-	times, err := os.ReadFile(filepath.Join(got, timingFile))
+	times, err := os.ReadFile(filepath.Join(got, record.TimingFile))
 	if err != nil {
 		t.Error(err)
 	} else if n := strings.Count(string(times), "\n"); n != 3 {

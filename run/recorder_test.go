@@ -13,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/lock"
+	"github.com/kindred-ml/kindred/run/internal/record"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -26,7 +27,8 @@ func TestResumeWritesWhatIsMissing(t *testing.T) {
 	}
 	taken := 0
 	for name := range readFolder(t, want) {
-		if name == configFile || strings.HasPrefix(name, checkpointDir) || strings.HasPrefix(name, snapshotDir) {
+		if name == record.ConfigFile || strings.HasPrefix(name, record.CheckpointDir) ||
+			strings.HasPrefix(name, record.SnapshotDir) {
 			continue
 		}
 		taken++

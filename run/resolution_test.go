@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/run/internal/record"
 )
 
 // resolutionCase is a configuration whose resolution testdata/settled.txt holds.
@@ -99,7 +100,7 @@ func resumedDifferences(t *testing.T, c resolutionCase, given, begun Config) str
 	var b strings.Builder
 	for _, text := range []string{string(begun.YAML()), "data:\n"} {
 		dir := t.TempDir()
-		writeFile(t, filepath.Join(dir, configFile), text)
+		writeFile(t, filepath.Join(dir, record.ConfigFile), text)
 		tr, err := newPlan(t.Context(), given, Options{Dir: dir, Resume: true, Dataset: c.data, Weights: c.weights})
 		if err != nil {
 			fmt.Fprintf(&b, "    %v\n", err)

@@ -12,7 +12,6 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/nn"
-
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -65,7 +64,7 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 		}
 	}
 	res := &Result{Dir: t.plan.opts.Dir, Config: t.plan.cfg, Notes: t.plan.notes,
-		WaitShare: t.plan.feeds.training.stats().WaitShare(), Duration: time.Since(t.startTime),
+		WaitShare: t.plan.feeds.training.Stats().WaitShare(), Duration: time.Since(t.startTime),
 		History: trained.History, Epoch: trained.Epoch, Scores: trained.Metrics,
 		Untrained: trained.Untrained, InterpolationWeight: trained.Place, WCCNSamples: t.numWCCNSamples,
 		Verdict: t.verdict(trained)}
@@ -108,11 +107,11 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 		if t.record == nil {
 			continue
 		}
-		if err := t.record.writeEmbeddings(s.set.prefix(), s.q, by); err != nil {
+		if err := t.record.WriteEmbeddings(s.set.prefix(), s.q.recorded(), by); err != nil {
 			return nil, err
 		}
 		if s.g != nil && s.set == TestSet {
-			if err := t.record.writeEmbeddings(GallerySet.prefix(), s.g, by); err != nil {
+			if err := t.record.WriteEmbeddings(GallerySet.prefix(), s.g.recorded(), by); err != nil {
 				return nil, err
 			}
 		}
@@ -135,11 +134,11 @@ func (t *trainer) newStoppedError(err error) error {
 // evaluation could read.
 func (t *trainer) leftOut() []data.LeftOut {
 	p := t.plan
-	stats := []data.Stats{p.feeds.training.stats()}
+	stats := []data.Stats{p.feeds.training.Stats()}
 	for _, s := range p.feeds.scored {
-		stats = append(stats, s.queryFeed.stats())
+		stats = append(stats, s.queryFeed.Stats())
 		if s.galleryFeed != nil {
-			stats = append(stats, s.galleryFeed.stats())
+			stats = append(stats, s.galleryFeed.Stats())
 		}
 	}
 	return p.split.Train.Data.AllLeftOut(stats...)

@@ -7,23 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/base/option"
-
+	"github.com/kindred-ml/kindred/run/internal/record"
 	"github.com/kindred-ml/kindred/train"
 )
 
 // resume returns the checkpoint in the run's folder from which the run goes on, or nil without a checkpoint.
 func (t *trainer) resume() (*train.Checkpoint, error) {
 	p := t.plan
-	from, err := t.record.Checkpoint()
+	from, err := t.folder().Checkpoint()
 	if errors.Is(err, fs.ErrNotExist) && p.opts.Finish {
 		return nil, t.nothingToFinishError()
 	} else if errors.Is(err, fs.ErrNotExist) {
@@ -56,6 +51,9 @@ func (t *trainer) resume() (*train.Checkpoint, error) {
 	return from, nil
 }
 
+// folder returns the run folder.
+func (t *trainer) folder() *Folder { return &Folder{t.record.Dir} }
+
 // noteRateChange says that the rate goes on differently because it falls to 0 over another number of epochs
 // than before.
 func (t *trainer) noteRateChange(o train.Origin) error {
@@ -63,7 +61,7 @@ func (t *trainer) noteRateChange(o train.Origin) error {
 	if c.Schedule != string(train.CosineRate) {
 		return nil
 	}
-	was, err := Parse(configFile, []byte(o.Settings))
+	was, err := Parse(record.ConfigFile, []byte(o.Settings))
 	if err != nil {
 		return err
 	}
@@ -110,7 +108,7 @@ func (t *trainer) endAtCheckpoint(from *train.Checkpoint) error {
 
 func (t *trainer) nothingToFinishError() error {
 	return option.Errorf("nothing to finish: the run in %s has taken no step: start it again with %s", t.plan.opts.Dir,
-		optResume.WithValue(t.plan.opts.Dir))
+		record.OptResume.WithValue(t.plan.opts.Dir))
 }
 
 // checkConfig compares the configuration in the folder with the one that the checkpoint was
@@ -120,7 +118,7 @@ func (t *trainer) checkConfig(o train.Origin) error {
 		return fmt.Errorf("%s: the checkpoint lacks the configuration that it was trained with, because a version "+
 			"that was never released wrote it: start the run again in another folder", t.plan.opts.Dir)
 	}
-	now, err := t.record.configText()
+	now, err := t.folder().configText()
 	if err != nil {
 		return err
 	}
@@ -135,7 +133,7 @@ func (t *trainer) checkConfig(o train.Origin) error {
 	}
 	return option.Errorf("%s differs from the configuration that the run was trained with: %s: restore it, or give "+
 		"changes by %s",
-		t.record.ConfigPath(), diff, overrides)
+		t.folder().ConfigPath(), diff, overrides)
 }
 
 // fingerprint identifies the training samples and their labels, so that a run is not resumed on
@@ -205,7 +203,7 @@ func settingDifferences(now, was []byte) (string, error) {
 	var values [2]map[string]string
 	var keys []string
 	for i, text := range [][]byte{now, was} {
-		cfg, err := Parse(configFile, text)
+		cfg, err := Parse(record.ConfigFile, text)
 		if err != nil {
 			return "", err
 		}
@@ -236,117 +234,4 @@ func settingDifferences(now, was []byte) (string, error) {
 		text += fmt.Sprintf(", and %d more", n-most)
 	}
 	return text, nil
-}
-
-// Exists reports whether dir is the folder of a run, finished or not, that
-// Options.Resume can continue or Options.Force replace.
-func Exists(dir string) bool {
-	c, err := listFolder(dir, nil)
-	return err == nil && c.isRun()
-}
-
-// contents lists the names of the files in a folder.
-type contents struct {
-	hasConfig, hasCheckpointDir, hasCheckpoint bool
-	results                                    []string // other files that a run writes
-	foreign                                    []string // files of others
-}
-
-// isRun reports whether the folder is a run's. Both marks are needed, because a configuration
-// alone may be the user's.
-func (c *contents) isRun() bool { return c.hasConfig && c.hasCheckpointDir }
-
-// isVacant reports whether a run may begin here. A run that was killed before it wrote its
-// configuration left only the folder of its checkpoints.
-func (c *contents) isVacant() bool {
-	return !c.hasConfig && !c.hasCheckpoint && len(c.results)+len(c.foreign) == 0
-}
-
-// resultPattern matches the files that a run writes besides its configuration and its checkpoint.
-// keptPattern matches the files in snapshotDir.
-var (
-	resultPattern = regexp.MustCompile(
-		`^(metrics\.csv|metrics\.jsonl|events\.out\.tfevents\.kindred|timing\.csv|model\.safetensors|model\.json|quantization\.json|report\.html|(seen_|train_|gallery_|validation_)?(embeddings\.npy|embeddings\.network\.json|labels\.csv))$`)
-	keptPattern = regexp.MustCompile(`^[0-9]{4,}_(test|seen|train|validation)_(embeddings\.npy|labels\.csv)$`)
-)
-
-// listFolder lists a folder, without the names in kept, which belong to the caller.
-func listFolder(dir string, kept []string) (*contents, error) {
-	c := &contents{}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		name := e.Name()
-		switch {
-		case name == lock.FileName, slices.Contains(kept, name):
-		case name == configFile:
-			c.hasConfig = true
-		case name == checkpointDir && e.IsDir():
-			c.hasCheckpointDir = true
-			inside, err := os.ReadDir(filepath.Join(dir, name))
-			if err != nil {
-				return nil, err
-			}
-			for _, f := range inside {
-				if f.Name() == checkpointFile {
-					c.hasCheckpoint = true
-				} else {
-					c.foreign = append(c.foreign, filepath.Join(name, f.Name()))
-				}
-			}
-		case resultPattern.MatchString(name):
-			c.results = append(c.results, name)
-		case name == snapshotDir && e.IsDir():
-			inside, err := os.ReadDir(filepath.Join(dir, name))
-			if err != nil {
-				return nil, err
-			}
-			for _, f := range inside {
-				if p := filepath.Join(name, f.Name()); keptPattern.MatchString(f.Name()) {
-					c.results = append(c.results, p)
-				} else {
-					c.foreign = append(c.foreign, p)
-				}
-			}
-		default:
-			c.foreign = append(c.foreign, name)
-		}
-	}
-	return c, nil
-}
-
-// checkResumable checks that a folder holds a run that can be resumed. A run without a checkpoint
-// begins again, unless it has results, which would be lost.
-func (f *Folder) checkResumable(c *contents) error {
-	switch {
-	case !c.isRun():
-		return fmt.Errorf("nothing to resume: %s is not the folder of a run", f.dir)
-	case c.hasCheckpoint:
-		return nil
-	}
-	for _, name := range c.results {
-		if filepath.Dir(name) != snapshotDir {
-			return fmt.Errorf("nothing to resume: there is no checkpoint %s, but the run's %s", f.CheckpointPath(),
-				name)
-		}
-	}
-	return nil
-}
-
-// exampleFiles names some of the files that do not belong to a run.
-func (c *contents) exampleFiles() string {
-	found := slices.Concat(c.foreign, c.results)
-	if c.hasConfig {
-		found = append(found, configFile)
-	}
-	if c.hasCheckpoint {
-		found = append(found, filepath.Join(checkpointDir, checkpointFile))
-	}
-	const most = 3
-	if len(found) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(found[:most], ", "), len(found)-most)
-	}
-	return strings.Join(found, ", ")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/run/internal/record"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -33,7 +34,7 @@ func resumeAsRecorded(t *testing.T, dir string, d *data.Dataset, overrides ...st
 // difference is not.
 func TestConfigurationThatWasChanged(t *testing.T) {
 	want, _ := traceRun(t)
-	text, err := os.ReadFile(filepath.Join(want, configFile))
+	text, err := os.ReadFile(filepath.Join(want, record.ConfigFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func TestConfigurationThatWasChanged(t *testing.T) {
 		text string
 		want []string // nil: nothing is amiss
 	}{
-		"cut in half": {half + "\n", []string{configFile + " differs from the configuration that the run was " +
+		"cut in half": {half + "\n", []string{record.ConfigFile + " differs from the configuration that the run was " +
 			"trained with",
 			`train.epochs is "0" there and was "2"`, "and 9 more", "by overrides"}},
 		"without its end":     {strings.Replace(string(text), "  seed: 3\n", "", 1), []string{`train.seed is "1"`}},
@@ -61,7 +62,7 @@ func TestConfigurationThatWasChanged(t *testing.T) {
 		if c.text == string(text) {
 			t.Fatalf("%s: nothing was changed", name)
 		}
-		writeFile(t, filepath.Join(dir, configFile), c.text)
+		writeFile(t, filepath.Join(dir, record.ConfigFile), c.text)
 		before := readFolder(t, dir)
 		err := resumeAsRecorded(t, dir, newFeatures(4, 8, 6))
 		if c.want == nil {
@@ -177,7 +178,7 @@ func TestSplitIsWrittenAndKept(t *testing.T) {
 	cfg.Network.Dim, cfg.Train.Epochs, cfg.Data.TrainLimit = 4, 2, 6
 	split := func(dir string) string {
 		t.Helper()
-		text, err := os.ReadFile(filepath.Join(dir, configFile))
+		text, err := os.ReadFile(filepath.Join(dir, record.ConfigFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +292,7 @@ func TestBegunGivesWay(t *testing.T) {
 // A run whose batches went in pieces, as they did not fit the memory, goes on in pieces.
 func TestGoesOnInPieces(t *testing.T) {
 	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, configFile), "network: {pretrained: small, width: 16}\ntrain: {chunk: 12}\n")
+	writeFile(t, filepath.Join(dir, record.ConfigFile), "network: {pretrained: small, width: 16}\ntrain: {chunk: 12}\n")
 	cfg, err := Parse("", nil, "network.pretrained=small", "network.width=16")
 	if err != nil {
 		t.Fatal(err)

@@ -132,7 +132,7 @@ func (t *trainer) timeEvaluations(ctx context.Context, p *pace) (err error) {
 	}
 	f := t.plan.feeds.scored[0].queryFeed
 	if t.plan.feeds.features == nil {
-		f, err = newFeed(sampleEvenly(f.part, timedImages), t.plan.cfg.Data, t.plan.cfg.Train.Seed, false, false)
+		f, err = newFeed(sampleEvenly(f.Part, timedImages), t.plan.cfg.Data, t.plan.cfg.Train.Seed, false, false)
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (t *trainer) timeEvaluations(ctx context.Context, p *pace) (err error) {
 	for _, s := range t.plan.feeds.scored {
 		all += s.numImages()
 	}
-	p.eval = time.Since(start) * time.Duration(all) / time.Duration(f.part.Len())
+	p.eval = time.Since(start) * time.Duration(all) / time.Duration(f.Part.Len())
 	return nil
 }
 
@@ -155,16 +155,16 @@ func (t *trainer) timeSave() (time.Duration, error) {
 		return 0, nil
 	}
 	start := time.Now()
-	if err := t.record.write(nn.WeightsFile, t.plan.network.net.State().Write); err != nil {
+	if err := t.record.Write(nn.WeightsFile, t.plan.network.net.State().Write); err != nil {
 		return 0, err
 	}
-	return savesPerEpoch * time.Since(start), t.record.files.Remove(t.record.path(nn.WeightsFile))
+	return savesPerEpoch * time.Since(start), t.record.Files.Remove(t.record.Join(nn.WeightsFile))
 }
 
 // numImages returns the number of samples that a score of the set embeds.
 func (s *scoredSet) numImages() (n int) {
 	for _, f := range s.feeds() {
-		n += f.part.Len()
+		n += f.Part.Len()
 	}
 	return n
 }

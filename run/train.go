@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
@@ -15,9 +16,10 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
-
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/run/internal/ranks"
+	"github.com/kindred-ml/kindred/run/internal/record"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -98,11 +100,14 @@ type Options struct {
 	files atomic.Files // tests put faults into it
 }
 
+// claim says how the run wants to use its folder.
+func (o *Options) claim() *record.Claim {
+	return &record.Claim{Dir: record.Dir{Path: o.Dir, Files: o.files}, Unique: o.UniqueDir, Resume: o.Resume,
+		Force: o.Force, CallerFiles: o.CallerFiles}
+}
+
 // Options that errors name, besides keys of the configuration.
 const (
-	optDir      option.Option = "run.Options.Dir"
-	optForce    option.Option = "run.Options.Force"
-	optResume   option.Option = "run.Options.Resume"
 	optEncoders option.Option = "run.Options.Encoders"
 	// trainResume and trainFinish are the calls of Train with the option.
 	trainResume option.Option = "run.Train with Options.Resume"
@@ -122,7 +127,7 @@ type StoppedError struct {
 }
 
 func (s *StoppedError) Error() string {
-	return fmt.Sprintf("%v: %s; continue with %s", s.Err, s.Location(), optResume)
+	return fmt.Sprintf("%v: %s; continue with %s", s.Err, s.Location(), record.OptResume)
 }
 
 // Location returns the folder, and the epoch and step at which the run stopped.
@@ -167,7 +172,7 @@ func adviseSkipping(err error) error {
 // checkpoints.
 type trainer struct {
 	plan          *plan
-	record        *recorder // nil if nothing is written
+	record        *record.Recorder // nil if nothing is written
 	held          *lock.Held
 	startTime     time.Time
 	keptUntrained bool // the run ends with the untrained network
@@ -194,7 +199,7 @@ func (t *trainer) close() {
 // start locks the run folder and restores the state from which the run continues.
 func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 	p := t.plan
-	if err := p.checkRanksAgree(); err != nil {
+	if err := ranks.Check(p.opts.Ranks, fingerprint(p.split.Train), string(p.cfg.YAML())); err != nil {
 		return nil, err
 	}
 	var from *train.Checkpoint
@@ -209,7 +214,7 @@ func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 			}
 		}
 	}
-	if err := t.checkSameCheckpoint(from); err != nil {
+	if err := ranks.CheckCheckpoint(p.opts.Ranks, from); err != nil {
 		return nil, err
 	}
 	if p.cfg.Train.Minutes > 0 {
@@ -222,7 +227,7 @@ func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 		return nil, err
 	}
 	if t.record != nil {
-		if err := t.record.writeStart(&p.cfg, from); err != nil {
+		if err := t.record.WriteStart(string(p.cfg.YAML()), p.cfg.withDataPath(), from); err != nil {
 			return nil, err
 		}
 	}
@@ -243,13 +248,13 @@ func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 // lockFolder locks the run folder for this process.
 func (t *trainer) lockFolder() error {
 	p := t.plan
-	f, held, err := lockFolder(&p.opts)
+	d, held, err := p.opts.claim().Lock()
 	if t.held = held; err != nil {
-		return f.explainDiskFull(err)
+		return d.ExplainDiskFull(err)
 	}
-	p.opts.Dir, t.record = f.dir, &recorder{Folder: f, tensorBoard: p.cfg.Train.TensorBoard}
-	if _, err := os.Stat(f.CheckpointPath()); p.opts.Resume && errors.Is(err, fs.ErrNotExist) {
-		p.notes.add("%s was stopped before its first checkpoint, so it begins again", f.dir)
+	p.opts.Dir, t.record = d.Path, &record.Recorder{Dir: d, TensorBoard: p.cfg.Train.TensorBoard}
+	if _, err := os.Stat(d.CheckpointPath()); p.opts.Resume && errors.Is(err, fs.ErrNotExist) {
+		p.notes.add("%s was stopped before its first checkpoint, so it begins again", d.Path)
 	}
 	return nil
 }
@@ -259,7 +264,7 @@ func (t *trainer) lockFolder() error {
 func (t *trainer) loopConfig(from *train.Checkpoint) train.Config {
 	p := t.plan
 	c := train.Config{
-		Network: p.network.trained, Data: p.feeds.training.data, Sampler: p.batches.sampler,
+		Network: p.network.trained, Data: p.feeds.training.Data, Sampler: p.batches.sampler,
 		Objective: p.objective, Optimizer: p.optimizer,
 		Labels: p.batches.population.lossLabels, IDs: p.batches.population.ids, Epochs: p.cfg.Train.Epochs,
 		MicroBatch: p.cfg.Train.Chunk, Ranks: p.opts.Ranks,
@@ -316,16 +321,73 @@ func (t *trainer) completeError(err error) error {
 	_, e := os.Stat(t.record.CheckpointPath())
 	kept := e == nil
 	if device := (*train.DeviceError)(nil); errors.As(err, &device) {
+		again := record.OptResume.WithValue(p.opts.Dir)
 		if !kept {
-			return option.Errorf("%w; no checkpoint was written: start again with %s", err,
-				optResume.WithValue(p.opts.Dir))
+			return option.Errorf("%w; no checkpoint was written: start again with %s", err, again)
 		}
-		return option.Errorf("%w; continue from the last checkpoint with %s", err, optResume.WithValue(p.opts.Dir))
+		return option.Errorf("%w; continue from the last checkpoint with %s", err, again)
 	}
 	var step *train.StepError
 	if !errors.As(err, &step) || !kept {
 		return err
 	}
 	return fmt.Errorf("%w\nthe last good checkpoint is kept in %s; a lower train.lr or a limit by train.clip often "+
-		"helps", err, t.record.path(checkpointDir))
+		"helps", err, t.record.Join(record.CheckpointDir))
+}
+
+// Save writes a checkpoint, and the network if the checkpoint ends the run.
+func (t *trainer) Save(c *train.Checkpoint) error {
+	if c.Trained && c.Returned {
+		// The embeddings were computed for the comparison, so this takes a moment.
+		if err := t.returnUntrained(context.Background()); err != nil {
+			return err
+		}
+	}
+	if t.keptUntrained {
+		changed := *c
+		changed.Settings, changed.Earlier = string(t.plan.cfg.YAML()), c.Settings
+		c = &changed
+	}
+	return t.record.WriteEpoch(c, func() error {
+		if !c.Trained {
+			return nil
+		}
+		if err := t.saveModel(); err != nil || !t.keptUntrained {
+			return err
+		}
+		return t.record.WriteText(record.ConfigFile, t.plan.cfg.withDataPath())
+	})
+}
+
+// saveModel writes the network.
+func (t *trainer) saveModel() error {
+	p := t.plan
+	t.modelSaved = true
+	describePreparation(p.network.net, &p.cfg)
+	if t.record == nil {
+		return nil
+	}
+	merged, err := p.network.net.MergeLoRA()
+	if err != nil {
+		return err
+	}
+	return merged.SaveWith(t.record.Write)
+}
+
+// describePreparation adds the preparation of the input to the meta data of a network's description.
+func describePreparation(net *nn.Net, cfg *Config) {
+	net.Spec().Meta = map[string]string{
+		"pixels": cfg.Data.Pixels, "channels": strconv.Itoa(cfg.Data.Channels),
+		"loss": fmt.Sprint(cfg.Loss["name"]), "distance": cfg.Eval.Distance,
+		"fit": cfg.Data.Fit, "chroma": cfg.Data.Chroma,
+	}
+	if name := cfg.Data.resampleFilter(); name != "" {
+		net.Spec().Meta["resample"] = name
+	}
+	if cfg.Data.Colours == rawColours {
+		net.Spec().Meta["colours"] = rawColours
+	}
+	if cfg.Data.Shorter > 0 {
+		net.Spec().Meta["shorter"] = strconv.Itoa(cfg.Data.Shorter)
+	}
 }

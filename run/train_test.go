@@ -18,8 +18,8 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
-
 	"github.com/kindred-ml/kindred/nn/safetensors"
+	"github.com/kindred-ml/kindred/run/internal/record"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -86,7 +86,7 @@ func TestRunLearnsAndWritesItsFolder(t *testing.T) {
 	if want, _ := res.LastEpoch().Metric("test_recall@1"); got[0] != want {
 		t.Errorf("Recall@1 of the written embeddings is %v, of the result %v", got[0], want)
 	}
-	csv, err := os.ReadFile(filepath.Join(dir, metricsFile))
+	csv, err := os.ReadFile(filepath.Join(dir, record.MetricsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,11 +95,11 @@ func TestRunLearnsAndWritesItsFolder(t *testing.T) {
 		t.Errorf("metrics.csv:\n%s", csv)
 	}
 	// The resolved configuration is complete and gives the same run.
-	text, err := os.ReadFile(filepath.Join(dir, configFile))
+	text, err := os.ReadFile(filepath.Join(dir, record.ConfigFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Parse(configFile, text)
+	again, err := Parse(record.ConfigFile, text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,27 +328,6 @@ func TestDiverging(t *testing.T) {
 	}
 }
 
-func TestFullDisk(t *testing.T) {
-	dir := t.TempDir()
-	f := &Folder{dir: dir}
-	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
-	if err := f.explainDiskFull(full); !errors.Is(err, syscall.ENOSPC) ||
-		!strings.Contains(err.Error(), "disk is full") ||
-		!strings.Contains(err.Error(), "start again") {
-		t.Errorf("a full disk before there is a run: %v", err)
-	}
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, checkpointDir), 0o755),
-		os.WriteFile(filepath.Join(dir, configFile), nil, 0o644)); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.explainDiskFull(full); !strings.Contains(err.Error(), "continue with run.Options.Resume") {
-		t.Errorf("a full disk: %v", err)
-	}
-	if err := f.explainDiskFull(os.ErrPermission); strings.Contains(err.Error(), "disk") {
-		t.Errorf("no permission: %v", err)
-	}
-}
-
 // TestFullDiskMidRun makes the run folder's device refuse more bytes: the run
 // stops with the reason, and continues to the same bits once there is room.
 func TestFullDiskMidRun(t *testing.T) {
@@ -358,7 +337,7 @@ func TestFullDiskMidRun(t *testing.T) {
 	}
 	got := filepath.Join(t.TempDir(), "full")
 	// A folder in the place of the file to write fails as the rename would.
-	obstacle := filepath.Join(got, metricsFile)
+	obstacle := filepath.Join(got, record.MetricsFile)
 	_, err := Train(t.Context(), smallConfig(t), Options{Dir: got, Dataset: newBlobs(4, 20, 16),
 		Observe: func(e train.Event) {
 			if e.Stage == train.EpochEnd && e.Row.Epoch == 1 {
@@ -368,7 +347,7 @@ func TestFullDiskMidRun(t *testing.T) {
 				}
 			}
 		}})
-	if err == nil || !strings.Contains(err.Error(), metricsFile) {
+	if err == nil || !strings.Contains(err.Error(), record.MetricsFile) {
 		t.Fatalf("a file that cannot be written: %v", err)
 	}
 	if err := os.RemoveAll(obstacle); err != nil {
@@ -541,13 +520,13 @@ func TestCheckpointWithoutSettingsIsRefused(t *testing.T) {
 	if _, err := Train(t.Context(), cfg, Options{Dir: dir, Dataset: newBlobs(4, 20, 16)}); err != nil {
 		t.Fatal(err)
 	}
-	f := &Folder{dir: dir}
+	f := &Folder{record.Dir{Path: dir}}
 	c, err := f.Checkpoint()
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Settings = ""
-	if err := f.write(filepath.Join(checkpointDir, checkpointFile), c.Write); err != nil {
+	if err := f.dir.Write(filepath.Join(record.CheckpointDir, record.CheckpointFile), c.Write); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Train(t.Context(), cfg, Options{Dir: dir, Resume: true, Dataset: newBlobs(4, 20, 16)})

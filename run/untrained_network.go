@@ -3,15 +3,13 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/run/internal/validation"
+	"github.com/kindred-ml/kindred/run/internal/wccn"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -82,10 +80,10 @@ func (t *trainer) returnUntrained(ctx context.Context) error {
 	if p.network.net, err = p.network.net.MergeLoRA(); err != nil {
 		return err
 	}
-	if p.network.net, err = w.appendTo(p.network.net, opt); err != nil {
+	if p.network.net, err = w.AppendTo(p.network.net, opt); err != nil {
 		return err
 	}
-	p.network.trained, t.numWCCNSamples = p.network.net, w.samples
+	p.network.trained, t.numWCCNSamples = p.network.net, w.Samples
 	for _, s := range p.feeds.scored { // these scores are of the network without the layer
 		s.q, s.g, s.d = nil, nil, nil
 	}
@@ -95,158 +93,8 @@ func (t *trainer) returnUntrained(ctx context.Context) error {
 	return nil
 }
 
-const (
-	// wccnShrinkage is the weight of the identity in wccn. Values from 3 to 10 work equally well.
-	wccnShrinkage = 5
-	// minWCCNFreedom is the least difference of the numbers of samples and classes for computing wccn.
-	minWCCNFreedom = 10
-	// wccnLayerName is the name of the wccn layer.
-	wccnLayerName = "wccn"
-)
-
-// wccn is a linear layer that is not trained but computed from the features of training samples:
-//
-//	y = T (x - m),   T'T = (1 + k) v (S + k v I)^-1
-//
-// m is the mean of the features, S their covariance within classes (n - classes degrees of freedom), v the mean
-// variance of S, and k is wccnShrinkage. The factor about preserves lengths. Directions in which samples of one class
-// differ count less. A few samples of each class suffice, and other classes gain too. The method is within-class
-// covariance normalisation (Hatch, Kajarekar and Stolcke 2006), shrunk as in regularised discriminant analysis
-// (Friedman 1989).
-type wccn struct {
-	weight  *matrix.Dense // T
-	bias    []float32     // -T m
-	samples int           // number of samples that the layer was computed from
-}
-
-// newWCCN computes the layer from n x d features and the labels of the rows. It returns nil if
-// there are too few samples to estimate how samples of a class differ.
-func newWCCN(x *matrix.Dense, labels []int64) *wccn {
-	n, d := x.Rows, x.Cols
-	classes := map[int64]int{} // index in means
-	var of []int
-	for _, y := range labels {
-		if _, ok := classes[y]; !ok {
-			classes[y] = len(classes)
-		}
-		of = append(of, classes[y])
-	}
-	if n-len(classes) < minWCCNFreedom {
-		return nil
-	}
-	means, counts := mat.NewDense(len(classes), d, nil), make([]float64, len(classes))
-	all := make([]float64, d)
-	for i, k := range of {
-		counts[k]++
-		mean := means.RawRowView(k)
-		for j, v := range x.Row(i) {
-			mean[j] += float64(v)
-			all[j] += float64(v)
-		}
-	}
-	apart := matrix.New(n, d)
-	for i, k := range of {
-		mean, row := means.RawRowView(k), apart.Row(i)
-		for j, v := range x.Row(i) {
-			row[j] = float32(float64(v) - mean[j]/counts[k])
-		}
-	}
-	s := matrix.New(d, d)
-	matrix.Gemm(true, false, 1/float32(n-len(classes)), apart, apart, 0, s)
-	t := inverseRoot(s)
-	if t == nil {
-		return nil
-	}
-	w := &wccn{weight: t, bias: make([]float32, d), samples: n}
-	for i := range w.bias {
-		sum := 0.0
-		for j, v := range t.Row(i) {
-			sum -= float64(v) * all[j] / float64(n)
-		}
-		w.bias[i] = float32(sum)
-	}
-	return w
-}
-
-// inverseRoot returns T for the covariance S, which it shrinks in place. T is triangular, because
-// only T'T counts. It is nil if the variance is zero.
-func inverseRoot(s *matrix.Dense) *matrix.Dense {
-	d := s.Rows
-	trace := 0.0
-	for i := range d {
-		trace += float64(s.Row(i)[i]) / float64(d)
-	}
-	if !(trace > 0) || math.IsInf(trace, 0) {
-		return nil
-	}
-	shrunk := mat.NewSymDense(d, nil)
-	for i := range d {
-		for j := i; j < d; j++ {
-			shrunk.SetSym(i, j, float64(s.Row(i)[j])/trace)
-		}
-		shrunk.SetSym(i, i, shrunk.At(i, i)+wccnShrinkage)
-	}
-	var root mat.Cholesky
-	if !root.Factorize(shrunk) {
-		return nil
-	}
-	var lower, inverse mat.TriDense
-	root.LTo(&lower)
-	if err := inverse.InverseTri(&lower); err != nil {
-		return nil
-	}
-	t := matrix.New(d, d)
-	for i := range d {
-		for j := range i + 1 {
-			t.Row(i)[j] = float32(inverse.At(i, j) * math.Sqrt(1+wccnShrinkage))
-		}
-	}
-	return t
-}
-
-// reduced returns a layer of n values, the principal components of the layer's output for the rows of x.
-func (w *wccn) reduced(x *matrix.Dense, n int) (*wccn, error) {
-	values, err := principalDirections(w.apply(x), n)
-	if err != nil {
-		return nil, err
-	}
-	axes, weight, bias := matrix.FromSlice(n, x.Cols, values), matrix.New(n, x.Cols), matrix.New(n, 1)
-	matrix.Gemm(false, false, 1, axes, w.weight, 0, weight)
-	matrix.Gemm(false, false, 1, axes, matrix.FromSlice(x.Cols, 1, w.bias), 0, bias)
-	return &wccn{weight: weight, bias: bias.Data, samples: w.samples}, nil
-}
-
-// apply returns the layer's output for the rows of x.
-func (w *wccn) apply(x *matrix.Dense) *matrix.Dense {
-	y := matrix.New(x.Rows, w.weight.Rows)
-	matrix.Gemm(false, true, 1, x, w.weight, 0, y)
-	for i := range y.Rows {
-		for j, b := range w.bias {
-			y.Row(i)[j] += b
-		}
-	}
-	return y
-}
-
-// appendTo returns net followed by the layer and a normalisation. Its parameters are copies.
-func (w *wccn) appendTo(net *nn.Net, opt nn.Options) (*nn.Net, error) {
-	spec := *net.Spec()
-	spec.Layers = append(slices.Clone(spec.Layers), nn.Layer{Kind: nn.Dense, Name: wccnLayerName, Out: w.weight.Rows},
-		nn.Layer{Kind: nn.L2Normalize})
-	out, err := nn.New(&spec, opt)
-	if err != nil {
-		return nil, fmt.Errorf("adding layer wccn to the network: %w", err)
-	}
-	for _, p := range net.Params() {
-		copy(out.Param(p.Name).Value, p.Value)
-	}
-	copy(out.Param(wccnLayerName+".weight").Value, w.weight.Data)
-	copy(out.Param(wccnLayerName+".bias").Value, w.bias)
-	return out, nil
-}
-
 // computeWCCN makes the layer for the network that the run ends with. It returns nil if the run computes none.
-func (t *trainer) computeWCCN(ctx context.Context) (*wccn, error) {
+func (t *trainer) computeWCCN(ctx context.Context) (*wccn.Layer, error) {
 	p := t.plan
 	k := slices.IndexFunc(p.feeds.scored, func(s *scoredSet) bool { return s.set == ValidationSet })
 	if k < 0 {
@@ -264,7 +112,8 @@ func (t *trainer) computeWCCN(ctx context.Context) (*wccn, error) {
 // computeWCCNFrom makes the layer from training samples as the network embeds them: those in the gallery of
 // the validation samples s, if there are any. It returns nil if the validation part does not choose the
 // epoch, or if the layer makes the margins of the validation samples among each other smaller (p < 0.05, as in paired).
-func (t *trainer) computeWCCNFrom(ctx context.Context, s *scoredSet, net train.Network, cfg *Config) (*wccn, error) {
+func (t *trainer) computeWCCNFrom(ctx context.Context, s *scoredSet, net train.Network, cfg *Config) (
+	*wccn.Layer, error) {
 	p := t.plan
 	if !p.cfg.choosesByValidation() || p.cfg.Network.Normalize != On {
 		return nil, nil
@@ -278,17 +127,17 @@ func (t *trainer) computeWCCNFrom(ctx context.Context, s *scoredSet, net train.N
 	}
 	if from == nil {
 		// The untrained network at its own image size is no engine's.
-		feed, err := newFeed(sampleEvenly(p.split.Train, maxDistractors), cfg.Data, cfg.Train.Seed, false,
+		f, err := newFeed(sampleEvenly(p.split.Train, maxDistractors), cfg.Data, cfg.Train.Seed, false,
 			p.passesBytes() && p.untrained == nil)
 		if err != nil {
 			return nil, err
 		}
-		if from, err = embedFeed(ctx, net, feed, cfg.Eval.Batch); err != nil {
+		if from, err = embedFeed(ctx, net, f, cfg.Eval.Batch); err != nil {
 			return nil, err
 		}
 		t.wccnData = from
 	}
-	w := newWCCN(from.X, from.Labels())
+	w := wccn.New(from.X, from.Labels())
 	if w == nil {
 		return nil, nil
 	}
@@ -297,12 +146,13 @@ func (t *trainer) computeWCCNFrom(ctx context.Context, s *scoredSet, net train.N
 		return nil, err
 	}
 	var values [2][]float64 // without the layer, with it
-	for i, x := range []*matrix.Dense{s.q.X, eval.NormalizeRows(w.apply(s.q.X))} {
-		m := newMargins(x, s.q.FineLabels(), distance)
-		if err := m.addEachOther(ctx); err != nil {
+	for i, x := range []*matrix.Dense{s.q.X, eval.NormalizeRows(w.Apply(s.q.X))} {
+		rows := &validation.Rows{X: x, Labels: s.q.FineLabels()}
+		margins, err := validation.QueryMargins(ctx, rows, nil, nil, distance)
+		if err != nil {
 			return nil, err
 		}
-		values[i] = p.groupMeans(s, m.values())
+		values[i] = p.groupMeans(s, margins)
 	}
 	if train.ComparePairs(values[1], values[0]).P <= 0.05 {
 		return nil, nil
@@ -311,12 +161,12 @@ func (t *trainer) computeWCCNFrom(ctx context.Context, s *scoredSet, net train.N
 }
 
 // withWCCN returns the set with its embeddings behind the layer.
-func (s *scoredSet) withWCCN(w *wccn) *scoredSet {
+func (s *scoredSet) withWCCN(w *wccn.Layer) *scoredSet {
 	out := *s
 	for _, e := range []**Embeddings{&out.q, &out.g, &out.d} {
 		if *e != nil {
 			behind := **e
-			behind.X = eval.NormalizeRows(w.apply(behind.X))
+			behind.X = eval.NormalizeRows(w.Apply(behind.X))
 			*e = &behind
 		}
 	}
@@ -337,7 +187,7 @@ func (t *trainer) computesWCCN() bool {
 func (m *Model) WithoutWCCN() (*Model, error) {
 	spec := *m.Net.Spec()
 	n := len(spec.Layers)
-	if n < 3 || spec.Layers[n-2].Name != wccnLayerName {
+	if n < 3 || spec.Layers[n-2].Name != wccn.LayerName {
 		return nil, nil
 	}
 	spec.Layers = spec.Layers[:n-2]
@@ -363,11 +213,11 @@ func (e *Embeddings) RecomputeWCCN(from func(pos int) bool) (*Embeddings, error)
 			values, labels = append(values, e.X.Row(row)...), append(labels, e.Part.Label[pos])
 		}
 	}
-	w := newWCCN(matrix.FromSlice(len(labels), e.X.Cols, values), labels)
+	w := wccn.New(matrix.FromSlice(len(labels), e.X.Cols, values), labels)
 	if w == nil {
 		return nil, errors.New("too few training samples are left to compute layer wccn")
 	}
 	out := *e
-	out.X = eval.NormalizeRows(w.apply(e.X))
+	out.X = eval.NormalizeRows(w.Apply(e.X))
 	return &out, nil
 }

@@ -1,118 +1,14 @@
 package run
 
 import (
-	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/run/internal/wccn"
 )
-
-// newClassRows are n rows of d values in classes, which differ more along the first axis than
-// along the others, in and between classes as given.
-func newClassRows(n, d, classes int, within, between []float64) (*matrix.Dense, []int64) {
-	rng := rand.New(rand.NewPCG(7, 7))
-	x, labels := matrix.New(n, d), make([]int64, n)
-	centres := matrix.New(classes, d)
-	for c := range classes {
-		for j := range d {
-			centres.Row(c)[j] = float32(between[j] * rng.NormFloat64())
-		}
-	}
-	for i := range n {
-		labels[i] = int64(i % classes)
-		for j := range d {
-			x.Row(i)[j] = centres.Row(i % classes)[j] + float32(within[j]*rng.NormFloat64())
-		}
-	}
-	return x, labels
-}
-
-// TestWCCN: the layer's square is the inverse of the shrunk covariance within classes, computed here
-// from its definition, and the mean of the samples is mapped to zero.
-func TestWCCN(t *testing.T) {
-	const n, d, classes = 60, 5, 4
-	x, labels := newClassRows(n, d, classes, []float64{3, 1, 1, 0.5, 0}, []float64{1, 2, 1, 1, 1})
-	w := newWCCN(x, labels)
-	if w == nil || w.samples != n {
-		t.Fatalf("%+v", w)
-	}
-	var mean [d]float64
-	var of [classes][d]float64
-	for i := range n {
-		for j, v := range x.Row(i) {
-			mean[j] += float64(v) / n
-			of[labels[i]][j] += float64(v) / (n / classes)
-		}
-	}
-	var s [d][d]float64
-	trace := 0.0
-	for a := range d {
-		for b := range d {
-			for i := range n {
-				m := of[labels[i]]
-				s[a][b] += (float64(x.Row(i)[a]) - m[a]) * (float64(x.Row(i)[b]) - m[b]) / (n - classes)
-			}
-		}
-		trace += s[a][a] / d
-	}
-	for a := range d { // T'T (S + k v I) = (1 + k) v I
-		for b := range d {
-			got := 0.0
-			for j := range d {
-				square := 0.0
-				for k := range d {
-					square += float64(w.weight.Row(k)[a]) * float64(w.weight.Row(k)[j])
-				}
-				shrunk := s[j][b]
-				if j == b {
-					shrunk += wccnShrinkage * trace
-				}
-				got += square * shrunk
-			}
-			want := 0.0
-			if a == b {
-				want = (1 + wccnShrinkage) * trace
-			}
-			if math.Abs(got-want) > 1e-4*trace {
-				t.Errorf("T'T (S + k v I) at %d, %d is %v, want %v", a, b, got, want)
-			}
-		}
-	}
-	row := matrix.New(1, d)
-	for j := range d {
-		row.Data[j] = float32(mean[j])
-	}
-	for j, v := range w.apply(row).Data {
-		if math.Abs(float64(v)) > 1e-5 {
-			t.Errorf("value %d of the mean is %v, want 0", j, v)
-		}
-	}
-}
-
-// Features that do not tell how samples of a class differ give no layer.
-func TestNoWCCN(t *testing.T) {
-	one := []float64{1, 1, 1}
-	x, labels := newClassRows(13, 3, 4, one, one)
-	if newWCCN(x, labels) != nil {
-		t.Error("a layer of 13 samples of 4 classes")
-	}
-	x, labels = newClassRows(14, 3, 4, one, one)
-	if newWCCN(x, labels) == nil {
-		t.Error("no layer of 14 samples of 4 classes")
-	}
-	x, labels = newClassRows(40, 3, 4, []float64{0, 0, 0}, one)
-	if newWCCN(x, labels) != nil {
-		t.Error("a layer of classes whose samples are the same")
-	}
-	x.Row(3)[1] = float32(math.NaN())
-	if newWCCN(x, labels) != nil {
-		t.Error("a layer of what is no number")
-	}
-}
 
 // A run at the size of its start ends with the layer, too; one with an embedding layer that
 // was asked for never does, nor one whose epoch the validation part does not choose: it was
@@ -153,7 +49,7 @@ func TestComputedLayer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := m.Net.Param(wccnLayerName+".weight") != nil; got != (c.computed > 0) {
+		if got := m.Net.Param(wccn.LayerName+".weight") != nil; got != (c.computed > 0) {
 			t.Errorf("%v: the run folder's network has the layer: %v", c.set, got)
 		}
 		if e, err := m.EmbedPart(t.Context(), res.Test.Part); err != nil || e.X.Cols != res.Test.X.Cols {
@@ -165,7 +61,8 @@ func TestComputedLayer(t *testing.T) {
 // TestRecomputed: without its computed layer a network gives the features, and computing the layer again from the same
 // samples gives the embeddings back; from other samples it gives others.
 func TestRecomputed(t *testing.T) {
-	x, labels := newClassRows(60, 5, 4, []float64{3, 1, 1, 0.5, 0.1}, []float64{1, 2, 1, 1, 1})
+	rows := newFeatures(4, 15, 5)
+	x, labels := rows.Features, rows.Columns[0].IDs
 	spec := &nn.Spec{Input: nn.Shape{H: 1, W: 1, C: 5}, Layers: []nn.Layer{{Kind: nn.Dense, Name: "fc", Out: 4},
 		{Kind: nn.L2Normalize}}}
 	net, err := nn.New(spec, nn.Options{Seed: 1})
@@ -186,7 +83,7 @@ func TestRecomputed(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := m.Copy()
-	if whole.Net, err = newWCCN(features.X, labels).appendTo(net, nn.Options{}); err != nil {
+	if whole.Net, err = wccn.New(features.X, labels).AppendTo(net, nn.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	want, err := whole.EmbedPart(t.Context(), part)

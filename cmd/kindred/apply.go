@@ -8,7 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/app/cli/itemsource"
+	"github.com/kindred-ml/kindred/internal/app/cli/outputs"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
@@ -21,11 +27,11 @@ type applyFlags struct {
 	dry                   bool
 }
 
-func newApply(a *app) *cobra.Command {
+func newApply(a *console.Console) *cobra.Command {
 	var f applyFlags
 	cmd := &cobra.Command{
 		Use:               "apply REVIEW",
-		ValidArgsFunction: completeOne(completeFolders),
+		ValidArgsFunction: complete.One(complete.Folders),
 		Short:             "Apply the decisions of a review to the folder of photos or to an index",
 		Long: `apply reads the page of kindred clean or kindred discover in the folder REVIEW and the
 decisions that 'kindred serve --review REVIEW' has kept there.
@@ -44,21 +50,21 @@ reviewed one, stay as they are and are listed.`,
 		Args: exactArgs("review"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, cmd, args[0]) },
 	}
-	fs := newFlags(cmd)
-	fs.text(&f.script, "script", "", "file for the script (.sh), or - for standard output", completeFiles)
-	fs.text(&f.index, "index", "", "folder of the index to change", completeFolders)
-	fs.text(&f.prefix, "prefix", "", "beginning of the ids in the index, before the photos' names", completeNothing)
+	fs := flags.New(cmd)
+	fs.Text(&f.script, "script", "", "file for the script (.sh), or - for standard output", complete.Files)
+	fs.Text(&f.index, "index", "", "folder of the index to change", complete.Folders)
+	fs.Text(&f.prefix, "prefix", "", "beginning of the ids in the index, before the photos' names", complete.Nothing)
 	fs.BoolVar(&f.dry, "dry-run", false, "with --index: print the changes, and make none")
 	return cmd
 }
 
-func (f *applyFlags) run(ctx context.Context, a *app, cmd *cobra.Command, dir string) error {
+func (f *applyFlags) run(ctx context.Context, a *console.Console, cmd *cobra.Command, dir string) error {
 	if (f.script == "") == (f.index == "") {
-		return usagef("give --script, to move photos, or --index, to change an index")
+		return cli.Usagef("give --script, to move photos, or --index, to change an index")
 	}
 	if f.script != "" {
-		if err := checkRules(cmd, "a script", flagRule{"prefix dry-run", false, "",
-			"it changes an index"}); err != nil {
+		if err := flags.Check(cmd, "a script", flags.When("prefix dry-run", false, "",
+			"it changes an index")); err != nil {
 			return err
 		}
 	}
@@ -74,36 +80,39 @@ func (f *applyFlags) run(ctx context.Context, a *app, cmd *cobra.Command, dir st
 	if err != nil {
 		return fmt.Errorf("%s: %w", page.File, err)
 	}
-	fmt.Fprintf(a.err, "%s of %d decided, %s to change\n", enum.Count(len(decisions.Done), "card"), page.Cards,
+	fmt.Fprintf(a.Err, "%s of %d decided, %s to change\n", enum.Count(len(decisions.Done), "card"), page.Cards,
 		enum.Count(len(of), "item"))
 	if f.script != "" {
 		return f.writeScript(a, of)
 	}
 	if f.dry {
-		x, err := a.readIndex(f.index)
+		x, err := inputs.ReadIndex(a, f.index)
 		if err != nil {
 			return err
 		}
 		defer x.Close()
 		return f.change(ctx, a, x, of)
 	}
-	return changeIndex(f.index, func(x *index.Index) error { return f.change(ctx, a, x, of) })
+	return inputs.ChangeIndex(f.index, func(x *index.Index) error { return f.change(ctx, a, x, of) })
 }
 
-func (f *applyFlags) writeScript(a *app, of []itemsource.Correction) error {
+func (f *applyFlags) writeScript(a *console.Console, of []itemsource.Correction) error {
 	moves, err := itemsource.PlanMoves(of)
 	if err != nil {
 		return err
 	}
-	if err := a.writeFile(f.script, func(w io.Writer) error { return itemsource.WriteScript(w, moves) }); err != nil ||
-		isStdout(f.script) {
+	if err := outputs.WriteFile(a, f.script, func(w io.Writer) error {
+		return itemsource.WriteScript(w,
+			moves)
+	}); err != nil ||
+		outputs.IsStdout(f.script) {
 		return err
 	}
-	return a.printResultf(map[string]any{"script": f.script, "moves": len(moves)},
+	return a.PrintResultf(map[string]any{"script": f.script, "moves": len(moves)},
 		"%s: %s; read it, then run: %s\n", f.script, enum.Count(len(moves), "move"), escape.Command("sh", f.script))
 }
 
-func (f *applyFlags) change(ctx context.Context, a *app, x *index.Index, of []itemsource.Correction) error {
+func (f *applyFlags) change(ctx context.Context, a *console.Console, x *index.Index, of []itemsource.Correction) error {
 	done, err := itemsource.Apply(ctx, x, of, f.prefix, f.dry)
 	if err != nil {
 		return err
@@ -112,13 +121,13 @@ func (f *applyFlags) change(ctx context.Context, a *app, x *index.Index, of []it
 	if f.dry {
 		would = "would be "
 	}
-	return a.printResult(done, func() error {
-		_, err := fmt.Fprintf(a.out, "%s: %s %srelabelled, %d removed\n", f.index,
+	return a.PrintResult(done, func() error {
+		_, err := fmt.Fprintf(a.Out, "%s: %s %srelabelled, %d removed\n", f.index,
 			enum.Count(done.Relabelled, "item"), would, done.Removed)
 		for what, ids := range map[string][]string{"not in the index": done.Missing,
 			"with another label than the reviewed one": done.Changed} {
 			if len(ids) > 0 {
-				fmt.Fprintf(a.err, "%s %s, left as they are: %s\n", enum.Count(len(ids), "item"), what,
+				fmt.Fprintf(a.Err, "%s %s, left as they are: %s\n", enum.Count(len(ids), "item"), what,
 					lookup.FormatFirstNames(ids))
 			}
 		}

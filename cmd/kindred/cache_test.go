@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/internal/app/cli/doctor"
 )
 
 // TestCache: what is kept is listed and removed, and nothing else.
@@ -31,7 +33,7 @@ func TestCache(t *testing.T) {
 		}
 	}
 	code, out, _ := runArgs(t, "cache", "list", "--json")
-	var listed struct{ Caches []trainingCache }
+	var listed struct{ Caches []doctor.Cache }
 	if err := json.Unmarshal([]byte(out), &listed); code != exitOK || err != nil || len(listed.Caches) != 2 ||
 		listed.Caches[0].Files != 2 || listed.Caches[0].Bytes != 10 {
 		t.Fatalf("status %d, %v\n%s", code, err, out)

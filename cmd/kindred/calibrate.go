@@ -19,6 +19,11 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/app/cli/calibrate"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
+	"github.com/kindred-ml/kindred/internal/app/cli/outputs"
 	"github.com/kindred-ml/kindred/internal/app/cli/progress"
 	"github.com/kindred-ml/kindred/internal/app/remote/remotedata"
 	"github.com/kindred-ml/kindred/internal/base/enum"
@@ -30,9 +35,9 @@ import (
 )
 
 type calibrateFlags struct {
-	outFiles
+	outputs.Files
 	opt         calibrate.Options
-	photos      photoFlags
+	photos      inputs.PhotoFlags
 	labels, out string
 	check, seen string
 	fmr         []float64
@@ -42,11 +47,11 @@ type calibrateFlags struct {
 }
 
 // newCalibrate returns the command calibrate. Long: its help and its flags are most of it.
-func newCalibrate(a *app) *cobra.Command {
+func newCalibrate(a *console.Console) *cobra.Command {
 	var f calibrateFlags
 	cmd := &cobra.Command{
 		Use:               "calibrate RUN|INDEX|EMBEDDINGS",
-		ValidArgsFunction: completeOne(completeRunOrFile),
+		ValidArgsFunction: complete.One(complete.RunOrFile),
 		Short:             "Learn what distances mean: thresholds with a stated error, probabilities, unknowns",
 		Long: `calibrate learns what a distance means, from photos that training did not see. It makes
 one of two sorts of calibration, and prints which:
@@ -100,41 +105,42 @@ calibration.`,
 		Args: exactArgs("RUN, INDEX or EMBEDDINGS"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runCalibrate(cmd.Context(), a, &f, args[0]) },
 	}
-	fs := newFlags(cmd)
-	fs.labels(&f.labels, "labels of a file of embeddings")
-	fs.column(&f.opt.Column, "column of labels; "+firstColumn)
-	fs.distance(&f.opt.Distance, "", "that of the run or the index; euclidean for a file of embeddings", anyDistance...)
+	fs := flags.New(cmd)
+	fs.Labels(&f.labels, "labels of a file of embeddings")
+	fs.Column(&f.opt.Column, "column of labels; "+flags.FirstColumn)
+	fs.Distance(&f.opt.Distance, "", "that of the run or the index; euclidean for a file of embeddings",
+		flags.AnyDistance...)
 	fs.Float64SliceVar(&f.fmr, "fmr", []float64{1e-2, 1e-3}, "false-match rates to print thresholds for")
-	fs.text(&f.out, "out", "", "file to write; default: in the folder of RUN or INDEX, or beside EMBEDDINGS",
-		completeFiles)
-	f.outFiles.add(cmd, "a calibration")
+	fs.Text(&f.out, "out", "", "file to write; default: in the folder of RUN or INDEX, or beside EMBEDDINGS",
+		complete.Files)
+	f.Files.Add(cmd, "a calibration")
 	fs.BoolVar(&f.opt.AllowSeen, "allow-seen", false, "accept classes that training saw; the thresholds "+
 		"then admit more unknown photos than promised")
 	fs.BoolVar(&f.opt.KeepFailed, "keep-failed", false, "keep photos that are nearly the same in several classes")
 	fs.IntVar(&f.opt.Folds, "folds", 0, "train the run this many times, each time without a part of the classes, "+
 		"whose photos serve as unknown photos; 0: do not train")
 	fs.IntVar(&f.trials, "trials", 0, "calibrate this many times on half of the classes and measure on the others")
-	fs.text(&f.seen, "seen", "", "embeddings with labels of classes that the network was "+
-		"trained on, for comparison in --trials and --check", completeFiles)
-	fs.text(&f.check, "check", "",
-		"new photos or embeddings, with or without labels, to compare with the calibration", completeDatasets)
-	fs.forceNetwork(&f.forceNetwork)
-	f.photos.add(cmd)
+	fs.Text(&f.seen, "seen", "", "embeddings with labels of classes that the network was "+
+		"trained on, for comparison in --trials and --check", complete.Files)
+	fs.Text(&f.check, "check", "",
+		"new photos or embeddings, with or without labels, to compare with the calibration", complete.Datasets)
+	fs.ForceNetwork(&f.forceNetwork)
+	f.photos.Add(cmd)
 	cli.AddStrict(fs.FlagSet, &f.opt.Strict)
 	return cmd
 }
 
-func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) error {
+func runCalibrate(ctx context.Context, a *console.Console, f *calibrateFlags, arg string) error {
 	of, err := f.checkFlags(arg)
 	if err != nil {
 		return err
 	}
 	file := cmp.Or(f.out, calibrations.Path(arg, of != fileSource))
 	if f.check != "" {
-		return a.checkCalibration(ctx, f, of, arg, file)
+		return checkCalibration(ctx, a, f, of, arg, file)
 	}
 	if f.trials == 0 {
-		if err := f.prepare(file); err != nil {
+		if err := f.Prepare(file); err != nil {
 			return err
 		}
 	}
@@ -144,20 +150,20 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 	}
 	if s.New.X == nil {
 		for _, flag := range []string{"fmr", "trials", "keep-failed"} {
-			if f.cmd.Flags().Changed(flag) {
-				return usagef("--%s needs classes that training did not see: %s kept %s; give photos of other "+
+			if f.Cmd.Flags().Changed(flag) {
+				return cli.Usagef("--%s needs classes that training did not see: %s kept %s; give photos of other "+
 					"classes with --data, or train with data.validation=classes:0.5", flag, arg, s.Missing)
 			}
 		}
 	}
-	opt := decide.Options{Distance: s.Distance, Source: s.Source, Seed: a.seed}
+	opt := decide.Options{Distance: s.Distance, Source: s.Source, Seed: a.Seed}
 	if f.trials > 0 {
-		return a.validateCalibration(ctx, f, s, arg, opt)
+		return validateCalibration(ctx, a, f, s, arg, opt)
 	}
-	meter := sync.OnceValue(func() *meter { return a.newMeter("comparing", countUnit) })
-	opt.Progress = func(done float64) { meter().showCount(int(1000*done), 1000) }
+	meter := sync.OnceValue(func() *console.Meter { return a.NewMeter("comparing", console.Count) })
+	opt.Progress = func(done float64) { meter().ShowCount(int(1000*done), 1000) }
 	c, err := s.Calibrate(ctx, opt)
-	meter().close()
+	meter().Close()
 	if err == nil && of == fileSource {
 		c.Content, err = fileinfo.Digest(arg)
 	}
@@ -167,7 +173,7 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 	if err := c.Save(file); err != nil {
 		return err
 	}
-	if err := f.recordMade(file); err != nil {
+	if err := f.RecordMade(file); err != nil {
 		return err
 	}
 	if f.opt.Folds > 0 {
@@ -175,7 +181,7 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 			return err
 		}
 	}
-	res := newCalibrationResult(c, file)
+	res := calibrate.NewResult(c, file)
 	res.Failed = s.Failed
 	if !c.IsClosed() {
 		for _, rate := range f.fmr {
@@ -187,23 +193,24 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 			res.Thresholds = append(res.Thresholds, t)
 		}
 	}
-	return a.printResult(res, func() error { return a.printCalibration(c, res, arg) })
+	return a.PrintResult(res, func() error { return calibrate.Print(a, c, res, arg) })
 }
 
 // checkFlags returns the basis, or a usage error for flags that have wrong values or do not apply to it.
 func (f *calibrateFlags) checkFlags(arg string) (of calibrationSource, err error) {
 	for _, rate := range f.fmr {
 		if !(rate > 0 && rate < 1) {
-			return "", usagef("--fmr %g: want rates between 0 and 1", rate)
+			return "", cli.Usagef("--fmr %g: want rates between 0 and 1", rate)
 		}
 	}
-	if err := cmp.Or(checkAtLeast("trials", f.trials, 0), checkAtLeast("folds", f.opt.Folds, 0)); err != nil {
+	if err := cmp.Or(flags.CheckAtLeast("trials", f.trials, 0), flags.CheckAtLeast("folds", f.opt.Folds,
+		0)); err != nil {
 		return "", err
 	}
 	if f.opt.Folds == 1 {
-		return "", usagef("--folds 1: want at least 2, or 0 for none")
+		return "", cli.Usagef("--folds 1: want at least 2, or 0 for none")
 	}
-	st, err := statArg(arg, wantRun, wantIndex, wantVectors)
+	st, err := inputs.StatArg(arg, inputs.WantRun, inputs.WantIndex, inputs.WantVectors)
 	if err != nil {
 		return "", err
 	}
@@ -211,23 +218,24 @@ func (f *calibrateFlags) checkFlags(arg string) (of calibrationSource, err error
 	switch {
 	case !st.IsDir():
 		of = fileSource
-	case isIndex(arg):
+	case inputs.IsIndex(arg):
 		of = indexSource
 	}
-	withFile := of == fileSource || hasEmbeddingsName(f.check)
-	if err := cmp.Or(checkRules(f.cmd, string(of),
-		flagRule{"folds", of == runSource, "", reasonTrains},
-		flagRule{"labels", withFile, "", reasonOwnLabels},
-		flagRule{"data allow-seen", of != fileSource, "",
-			"it has no network, and does not record which classes training saw"},
-		flagRule{"data-dir allow-outside", of != fileSource, "", reasonDataset},
-		flagRule{provenance.ForceFlag, true, "check seen", reasonFile},
-	), checkRules(f.cmd, "--check "+f.check, flagRule{provenance.ForceFlag, withFile || f.seen != "", "",
-		reasonFile})); err != nil {
+	withFile := of == fileSource || inputs.HasEmbeddingsName(f.check)
+	if err := cmp.Or(flags.Check(f.Cmd, string(of),
+		flags.When("folds", of == runSource, "", flags.ReasonTrains),
+		flags.When("labels", withFile, "", flags.ReasonOwnLabels),
+		flags.When("data allow-seen", of != fileSource, "",
+			"it has no network, and does not record which classes training saw"),
+		flags.When("data-dir allow-outside", of != fileSource, "", flags.ReasonDataset),
+		flags.When(provenance.ForceFlag, true, "check seen", flags.ReasonFile),
+	), flags.Check(f.Cmd, "--check "+f.check, flags.When(provenance.ForceFlag, withFile || f.seen != "", "",
+		flags.ReasonFile))); err != nil {
 		return "", err
 	}
-	if f.opt.AllowSeen && f.photos.data != "" {
-		return "", usagef("--allow-seen applies to photos of a run and to items of an index; photos of --data must " +
+	if f.opt.AllowSeen && f.photos.Data != "" {
+		return "", cli.Usagef("--allow-seen applies to photos of a run and to items of an index; photos of --data " +
+			"must " +
 			"be of other classes")
 	}
 	act := actLearn
@@ -264,26 +272,26 @@ const (
 // checkAct refuses flags that do not apply to what the command does.
 func (f *calibrateFlags) checkAct(act string) error {
 	writes := act == actLearn || act == actCrossFit
-	return checkRules(f.cmd, act,
-		flagRule{"folds", writes, "", "it makes a new calibration"},
-		flagRule{"trials", act == actLearn || act == actTry, "",
-			"they split the classes that a new calibration is learned from"},
-		flagRule{"fmr", act != actCrossFit, "", "unknown photos have their own rate (--fpir of kindred identify)"},
-		flagRule{"data", act != actCrossFit, "", "its unknown photos are photos of the run"},
-		flagRule{"allow-seen", act != actCrossFit, "",
-			"its unknown photos are photos that a fold's training did not see"},
-		flagRule{"keep-failed", act != actCrossFit, "", "failed photos are left out of photos of other classes only"},
-		flagRule{"data allow-seen keep-failed", act != actCheckLabelled, "",
-			"labelled photos are compared with the calibration's promises"},
-		flagRule{"distance", writes || act == actTry, "", "the calibration has its own distance"},
-		flagRule{"seen", !writes && act != actCheckUnlabelled, "",
-			"only --trials and --check of labelled photos compare with it"},
-		flagRule{"out", act != actTry, "", "nothing is written"},
-		flagRule{"force", writes, "", "nothing is written"})
+	return flags.Check(f.Cmd, act,
+		flags.When("folds", writes, "", "it makes a new calibration"),
+		flags.When("trials", act == actLearn || act == actTry, "",
+			"they split the classes that a new calibration is learned from"),
+		flags.When("fmr", act != actCrossFit, "", "unknown photos have their own rate (--fpir of kindred identify)"),
+		flags.When("data", act != actCrossFit, "", "its unknown photos are photos of the run"),
+		flags.When("allow-seen", act != actCrossFit, "",
+			"its unknown photos are photos that a fold's training did not see"),
+		flags.When("keep-failed", act != actCrossFit, "", "failed photos are left out of photos of other classes only"),
+		flags.When("data allow-seen keep-failed", act != actCheckLabelled, "",
+			"labelled photos are compared with the calibration's promises"),
+		flags.When("distance", writes || act == actTry, "", "the calibration has its own distance"),
+		flags.When("seen", !writes && act != actCheckUnlabelled, "",
+			"only --trials and --check of labelled photos compare with it"),
+		flags.When("out", act != actTry, "", "nothing is written"),
+		flags.When("force", writes, "", "nothing is written"))
 }
 
 // open reads or embeds the photos to calibrate on, and leaves out failed ones.
-func (f *calibrateFlags) open(ctx context.Context, a *app, of calibrationSource,
+func (f *calibrateFlags) open(ctx context.Context, a *console.Console, of calibrationSource,
 	arg, file string) (*calibrate.Photos, error) {
 	f.setOptions(a)
 	s, err := f.openSet(ctx, a, of, arg, file)
@@ -294,17 +302,17 @@ func (f *calibrateFlags) open(ctx context.Context, a *app, of calibrationSource,
 }
 
 // openSet reads or embeds the photos to calibrate on.
-func (f *calibrateFlags) openSet(ctx context.Context, a *app, of calibrationSource,
+func (f *calibrateFlags) openSet(ctx context.Context, a *console.Console, of calibrationSource,
 	arg, file string) (*calibrate.Photos, error) {
 	switch of {
 	case fileSource:
-		t, err := a.readLabelled(arg, f.labels, columnList(f.opt.Column), f.opt.Strict)
+		t, err := inputs.ReadLabelled(a, arg, f.labels, inputs.ColumnList(f.opt.Column), f.opt.Strict)
 		if err != nil {
 			return nil, err
 		}
 		return calibrate.FromTable(t, arg, f.opt)
 	case indexSource:
-		x, err := a.readIndex(arg)
+		x, err := inputs.ReadIndex(a, arg)
 		if err != nil {
 			return nil, err
 		}
@@ -321,28 +329,30 @@ func (f *calibrateFlags) openSet(ctx context.Context, a *app, of calibrationSour
 const foldsSuffix = ".folds"
 
 // crossFit makes an open calibration of a run by networks of folds, which are kept in a folder.
-func (f *calibrateFlags) crossFit(ctx context.Context, a *app, arg, keep string) (*calibrate.Photos, error) {
+func (f *calibrateFlags) crossFit(ctx context.Context, a *console.Console, arg, keep string) (*calibrate.Photos,
+	error) {
 	fold := 0
-	var meter *meter
+	var meter *console.Meter
 	f.opt.OnFold = func(folds *calibrate.Folds, embedding time.Duration) {
-		a.printFolds(folds, embedding)
-		meter = a.newMeter("embedding", countUnit)
-		folds.Dir, folds.Progress = keep, meter.showCount
+		printFolds(a, folds, embedding)
+		meter = a.NewMeter("embedding", console.Count)
+		folds.Dir, folds.Progress = keep, meter.ShowCount
 		folds.Options = func(k int) run.Options {
 			fold = k
-			fmt.Fprintf(a.err, "fold %d of %d: training without the classes of this fold\n", k, folds.N)
-			return run.Options{Home: dataFolder(f.photos.dataDir), Weights: a.findWeights(cli.WeightsFlags{}),
-				Observe:         progress.New(a.err, fmt.Sprintf("fold %d/%d  ", k, folds.N)).Observe,
-				FeatureProgress: meter.showCount}
+			fmt.Fprintf(a.Err, "fold %d of %d: training without the classes of this fold\n", k, folds.N)
+			return run.Options{Home: inputs.DataFolder(f.photos.DataDir), Weights: inputs.FindWeights(a,
+				cli.WeightsFlags{}),
+				Observe:         progress.New(a.Err, fmt.Sprintf("fold %d/%d  ", k, folds.N)).Observe,
+				FeatureProgress: meter.ShowCount}
 		}
 	}
 	s, err := calibrate.FromRun(ctx, arg, f.opt)
 	if meter != nil {
-		meter.close()
+		meter.Close()
 	}
 	if stopped := (*run.StoppedError)(nil); errors.As(err, &stopped) {
-		return nil, resumableError{error: err, command: f.commandLine(arg),
-			where: fmt.Sprintf("fold %d of %d, %s; what is trained is kept in %s",
+		return nil, cli.ResumableError{Err: err, Command: f.commandLine(arg),
+			Where: fmt.Sprintf("fold %d of %d, %s; what is trained is kept in %s",
 				fold, f.opt.Folds, stopped.StoppedError.Where(), escape.Name(keep))}
 	}
 	return s, err
@@ -350,15 +360,15 @@ func (f *calibrateFlags) crossFit(ctx context.Context, a *app, arg, keep string)
 
 // printFolds prints before the first fold what will be done and, if it is known, how long it takes.
 // embedding is the time that embedding all photos of the run took once.
-func (a *app) printFolds(f *calibrate.Folds, embedding time.Duration) {
+func printFolds(a *console.Console, f *calibrate.Folds, embedding time.Duration) {
 	switch {
 	case f.Computed:
-		fmt.Fprintf(a.err, "the run kept the untrained network, with a layer computed from its photos: each of %d "+
+		fmt.Fprintf(a.Err, "the run kept the untrained network, with a layer computed from its photos: each of %d "+
 			"folds of the %d classes computes the layer again without its classes, and nothing is trained\n", f.N,
 			f.Classes)
 		return
 	case !f.NeedsTraining():
-		fmt.Fprintf(a.err, "the run kept the untrained network, which saw none of the %d classes: nothing is trained\n",
+		fmt.Fprintf(a.Err, "the run kept the untrained network, which saw none of the %d classes: nothing is trained\n",
 			f.Classes)
 		return
 	}
@@ -369,48 +379,53 @@ func (a *app) printFolds(f *calibrate.Folds, embedding time.Duration) {
 		time = fmt.Sprintf("about %s, judged by the run's own training",
 			enum.Count(max(1, int(math.Round(all/60))), "minute"))
 	}
-	fmt.Fprintf(a.err, "%d networks are trained for %d epochs each, every one without one of %d folds of the %d "+
+	fmt.Fprintf(a.Err, "%d networks are trained for %d epochs each, every one without one of %d folds of the %d "+
 		"classes: %s; Ctrl-C stops it, and the same command goes on\n", f.N, f.Epochs, f.N, f.Classes, time)
 }
 
 // commandLine returns the command line as it was given.
 func (f *calibrateFlags) commandLine(arg string) string {
 	words := []string{os.Args[0], "calibrate", escapeDash(arg)}
-	f.cmd.Flags().Visit(func(flag *pflag.Flag) {
+	f.Cmd.Flags().Visit(func(flag *pflag.Flag) {
 		words = append(words, "--"+flag.Name+"="+strings.Trim(flag.Value.String(), "[]"))
 	})
 	return escape.Command(words...)
 }
 
 // setOptions sets the options that no flag sets.
-func (f *calibrateFlags) setOptions(a *app) {
-	home := dataFolder(f.photos.dataDir)
+func (f *calibrateFlags) setOptions(a *console.Console) {
+	home := inputs.DataFolder(f.photos.DataDir)
 	tell := func(d *data.Dataset, err error) (*data.Dataset, error) {
 		if err == nil {
-			a.printNotes(d)
+			inputs.PrintNotes(a, d)
 		}
 		return d, err
 	}
-	f.opt.Seed, f.opt.Data, f.opt.Remarks = a.seed, f.photos.data, a.err
-	f.opt.Embed, f.opt.Labelled = a.embedAndReport, a.keepLabelled
+	f.opt.Seed, f.opt.Data, f.opt.Remarks = a.Seed, f.photos.Data, a.Err
+	f.opt.Embed = func(ctx context.Context, m *run.Model, p *data.Part) (*run.Embeddings, error) {
+		return inputs.EmbedAndReport(ctx, a, m, p)
+	}
+	f.opt.Labelled = func(t *embedding.Table, name string, strict bool) (*embedding.Table, []int, error) {
+		return inputs.KeepLabelled(a, t, name, strict)
+	}
 	f.opt.Trained = func(ctx context.Context, c *run.DataConfig) (*data.Dataset, error) {
-		c.Outside = c.Outside || f.photos.outside
-		return tell(openData(ctx, c, home))
+		c.Outside = c.Outside || f.photos.Outside
+		return tell(inputs.OpenData(ctx, c, home))
 	}
 	f.opt.Others = func(ctx context.Context, crop bool) (*data.Dataset, error) {
-		return tell(remotedata.Open(ctx, f.photos.data, data.OpenOptions{Home: home, Crop: crop,
-			Outside: f.photos.outside, Formats: embeddingFormats(), Strict: f.opt.Strict}))
+		return tell(remotedata.Open(ctx, f.photos.Data, data.OpenOptions{Home: home, Crop: crop,
+			Outside: f.photos.Outside, Formats: cli.EmbeddingFormats(), Strict: f.opt.Strict}))
 	}
 }
 
 // copyCalibration copies a network's calibration to where the network's export or index looks for it. A calibration
 // of another network is not copied, and a remark says so.
-func (a *app) copyCalibration(of *calibrations.Distances, to string, as embedding.Network) (
+func copyCalibration(a *console.Console, of *calibrations.Distances, to string, as embedding.Network) (
 	*decide.Calibration, error) {
 	c, err := of.CopyTo(to, as)
 	var unfit *calibrations.UnfitError
 	if errors.As(err, &unfit) {
-		fmt.Fprintf(a.err, "%s is not copied: %s\n", escape.Name(unfit.File), escape.Text(unfit.Err.Error()))
+		fmt.Fprintf(a.Err, "%s is not copied: %s\n", escape.Name(unfit.File), escape.Text(unfit.Err.Error()))
 		return nil, nil
 	}
 	return c, err

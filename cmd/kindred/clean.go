@@ -12,9 +12,15 @@ import (
 	"github.com/kindred-ml/kindred/clean"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/app/cli/itemsource"
 	"github.com/kindred-ml/kindred/internal/app/cli/progress"
+	"github.com/kindred-ml/kindred/internal/app/cli/results"
 	"github.com/kindred-ml/kindred/internal/app/quality"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/page/review"
@@ -24,7 +30,7 @@ import (
 )
 
 type cleanFlags struct {
-	reviewFlags
+	itemsource.Flags
 	apply      string
 	least      float64
 	folds      int
@@ -42,11 +48,11 @@ type cleanResult struct {
 	Files []string `json:"files"`
 }
 
-func newClean(a *app) *cobra.Command {
+func newClean(a *console.Console) *cobra.Command {
 	var f cleanFlags
 	cmd := &cobra.Command{
 		Use:               "clean RUN|EMBEDDINGS --out DIR",
-		ValidArgsFunction: completeOne(completeRunOrFile),
+		ValidArgsFunction: complete.One(complete.RunOrFile),
 		Short:             "Find wrong labels, copies, odd items and classes that overlap",
 		Long: `clean lists items whose label contradicts the labels of their neighbours, pictures that
 are copies of others, items unlike all others, and classes that overlap so much that they
@@ -75,55 +81,55 @@ clean writes to DIR
 		Example: `  kindred clean runs/photos --out suspects
   kindred clean runs/photos --folds 3 --out suspects-3
   kindred clean E.parquet --label label --apply drop --out dropped`,
-		Args: checkItemsArg,
+		Args: itemsource.CheckItemsArg,
 		RunE: func(cmd *cobra.Command, args []string) error { return runClean(cmd.Context(), a, &f, args[0]) },
 	}
-	fs := newFlags(cmd)
+	fs := flags.New(cmd)
 	fs.IntVar(&f.folds, "folds", 0, "train the run this many times, each time without a part of the items; 0: do "+
 		"not train")
 	fs.Float64Var(&f.least, "least", 0.5, "least score of a suspect; the score of a label is the probability that "+
 		"it is wrong")
 	fs.IntVar(&f.neighbours, "neighbours", 15, "nearest items that vote on a label")
-	fs.text(&f.apply, "apply", "", "also write manifest.csv with suspected labels corrected: relabel or drop",
-		completeWords("relabel", "drop"))
+	fs.Text(&f.apply, "apply", "", "also write manifest.csv with suspected labels corrected: relabel or drop",
+		complete.Words("relabel", "drop"))
 	fs.BoolVar(&f.noPictures, "no-pictures", false, "do not read the pictures: copies are not found, and the page "+
 		"shows texts")
-	f.add(cmd, "folder to write to; created if missing")
+	f.Add(cmd, "folder to write to; created if missing")
 	return cmd
 }
 
-func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
-	if f.dir == "" {
-		return usagef("missing --out")
+func runClean(ctx context.Context, a *console.Console, f *cleanFlags, arg string) error {
+	if f.Dir == "" {
+		return cli.Usagef("missing --out")
 	}
 	if f.apply != "" && f.apply != "relabel" && f.apply != "drop" {
-		return usagef("--apply %q: want relabel or drop", f.apply)
+		return cli.Usagef("--apply %q: want relabel or drop", f.apply)
 	}
-	if err := cmp.Or(checkBetween("least", f.least, 0, 1), checkAtLeast("neighbours", f.neighbours, 1),
-		checkAtLeast("folds", f.folds, 0)); err != nil {
+	if err := cmp.Or(flags.CheckBetween("least", f.least, 0, 1), flags.CheckAtLeast("neighbours", f.neighbours, 1),
+		flags.CheckAtLeast("folds", f.folds, 0)); err != nil {
 		return err
 	}
 	if f.folds == 1 {
-		return usagef("--folds 1: want at least 2, or 0 for none")
+		return cli.Usagef("--folds 1: want at least 2, or 0 for none")
 	}
 	files := []string{"suspects.csv", "overlaps.csv", "quality.csv", review.FileName, review.DataName}
 	if f.apply != "" {
 		files = append(files, "manifest.csv")
 	}
-	if err := f.chooseDir("", files...); err != nil {
+	if err := f.Choose("", files...); err != nil {
 		return err
 	}
-	r, err := f.open(ctx, a, arg)
+	r, err := f.Open(ctx, a, arg)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	// Each item needs its neighbours among all items and within its part, and its results.
 	what := fmt.Sprintf("%d items with --neighbours %d", len(r.Labels), f.neighbours)
-	if err := checkMemory(what, int64(len(r.Labels)), 1200+64*int64(f.neighbours)); err != nil {
+	if err := budget.CheckProduct(what, int64(len(r.Labels)), 1200+64*int64(f.neighbours)); err != nil {
 		return err
 	}
-	if err := f.makeDir(); err != nil {
+	if err := f.Make(); err != nil {
 		return err
 	}
 	found, err := f.findSuspects(ctx, a, r, arg)
@@ -131,33 +137,34 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 		return err
 	}
 	out := &cleanResult{Report: *found}
-	tables := []csvFile{{"suspects.csv", found.Rows()}, {"overlaps.csv", found.OverlapRows()}}
+	tables := []results.Text{itemsource.NewTable("suspects.csv", found.Rows()),
+		itemsource.NewTable("overlaps.csv", found.OverlapRows())}
 	if f.judged != nil {
-		tables = append(tables, csvFile{"quality.csv", f.judged.Rows(r.Paths(), f.together)})
+		tables = append(tables, itemsource.NewTable("quality.csv", f.judged.Rows(r.Paths(), f.together)))
 	}
 	if f.apply != "" {
-		tables = append(tables, csvFile{"manifest.csv", found.Manifest(&r.Subjects, f.apply == "drop")})
+		tables = append(tables, itemsource.NewTable("manifest.csv", found.Manifest(&r.Subjects, f.apply == "drop")))
 	}
-	out.Files, err = f.writeAll(tables, func() (*review.Page, error) { return found.Page(ctx, &r.Subjects) })
+	out.Files, err = f.WriteAll(tables, func() (*review.Page, error) { return found.Page(ctx, &r.Subjects) })
 	if err != nil {
 		return err
 	}
-	return a.printResult(out, func() error { return a.printSuspects(out) })
+	return a.PrintResult(out, func() error { return printSuspects(a, out) })
 }
 
 // findSuspects looks for every sort of suspect.
-func (f *cleanFlags) findSuspects(ctx context.Context, a *app, r *itemsource.Items, arg string) (
+func (f *cleanFlags) findSuspects(ctx context.Context, a *console.Console, r *itemsource.Items, arg string) (
 	*suspects.Report, error) {
-	o := suspects.Options{Least: f.least, Neighbours: f.neighbours, Seed: a.seed}
+	o := suspects.Options{Least: f.least, Neighbours: f.neighbours, Seed: a.Seed}
 	if f.folds > 0 {
 		var bar *progress.Bar
 		var err error
-		o.Folds, err = suspects.CrossFit(ctx, &r.Subjects, r.Set, *r.Config, f.folds, a.seed,
-			run.Options{Home: r.Home, Weights: a.findWeights(cli.WeightsFlags{}),
+		o.Folds, err = suspects.CrossFit(ctx, &r.Subjects, r.Set, *r.Config, f.folds, a.Seed,
+			run.Options{Home: r.Home, Weights: inputs.FindWeights(a, cli.WeightsFlags{}),
 				Observe: func(e train.Event) { bar.Observe(e) }},
 			func(k int) {
-				fmt.Fprintf(a.err, "training fold %d of %d\n", k, f.folds)
-				bar = progress.New(a.err, fmt.Sprintf("fold %d/%d  ", k, f.folds))
+				fmt.Fprintf(a.Err, "training fold %d of %d\n", k, f.folds)
+				bar = progress.New(a.Err, fmt.Sprintf("fold %d/%d  ", k, f.folds))
 			})
 		if err != nil {
 			return nil, err
@@ -167,11 +174,11 @@ func (f *cleanFlags) findSuspects(ctx context.Context, a *app, r *itemsource.Ite
 	case f.noPictures:
 		r.Picture = nil
 	case r.Picture == nil:
-		fmt.Fprintf(a.err, "%s has no pictures, so copies are not searched for; give their folder with "+
+		fmt.Fprintf(a.Err, "%s has no pictures, so copies are not searched for; give their folder with "+
 			"--data\n", escape.Name(arg))
 	default:
 		var err error
-		if o.Prints, err = a.takeFingerprints(ctx, r); err != nil {
+		if o.Prints, err = takeFingerprints(ctx, a, r); err != nil {
 			return nil, err
 		}
 		if err = f.findDefects(ctx, a, r); err != nil {
@@ -179,19 +186,19 @@ func (f *cleanFlags) findSuspects(ctx context.Context, a *app, r *itemsource.Ite
 		}
 		o.Judged, o.Together = f.judged, f.together
 	}
-	meter := a.newMeter("pictures compared", countUnit)
-	defer meter.close()
-	o.Compared = meter.showCount
+	meter := a.NewMeter("pictures compared", console.Count)
+	defer meter.Close()
+	o.Compared = meter.ShowCount
 	return suspects.Find(ctx, &r.Subjects, r.X, o)
 }
 
 // judge looks for defects of the pictures, in their own resolution, and for bursts.
 
-func (f *cleanFlags) findDefects(ctx context.Context, a *app, r *itemsource.Items) error {
+func (f *cleanFlags) findDefects(ctx context.Context, a *console.Console, r *itemsource.Items) error {
 	part := &data.Part{Data: r.Set, Index: r.Index, Fine: r.Labels}
-	meter := a.newMeter("quality", countUnit)
-	defer meter.close()
-	measures, err := quality.MeasurePart(ctx, part, meter.showCount)
+	meter := a.NewMeter("quality", console.Count)
+	defer meter.Close()
+	measures, err := quality.MeasurePart(ctx, part, meter.ShowCount)
 	if err != nil {
 		return err
 	}
@@ -203,17 +210,17 @@ func (f *cleanFlags) findDefects(ctx context.Context, a *app, r *itemsource.Item
 }
 
 // takeFingerprints returns the fingerprints of the items' pictures.
-func (a *app) takeFingerprints(ctx context.Context, r *itemsource.Items) ([]*clean.Fingerprint, error) {
+func takeFingerprints(ctx context.Context, a *console.Console, r *itemsource.Items) ([]*clean.Fingerprint, error) {
 	out := make([]*clean.Fingerprint, len(r.Labels))
-	meter := a.newMeter("pictures", countUnit)
-	defer meter.close()
+	meter := a.NewMeter("pictures", console.Count)
+	defer meter.Close()
 	for i := range out {
 		if im, err := r.Picture(i); err == nil { // pictures that cannot be read have been reported
 			out[i] = clean.NewFingerprint(im)
 		} else if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		meter.showCount(i+1, len(out))
+		meter.ShowCount(i+1, len(out))
 	}
 	return out, nil
 }
@@ -221,8 +228,8 @@ func (a *app) takeFingerprints(ctx context.Context, r *itemsource.Items) ([]*cle
 // maxPrintedSuspects is the most lines that the terminal shows.
 const maxPrintedSuspects = 20
 
-func (a *app) printSuspects(c *cleanResult) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+func printSuspects(a *console.Console, c *cleanResult) error {
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "score\tlabel\tsuggested\titem\treason")
 	for _, s := range c.Suspects[:min(len(c.Suspects), maxPrintedSuspects)] {
 		fmt.Fprintf(w, "%.2f\t%s\t%s\t%s\t%s\n", s.Score, escape.Name(s.Label), escape.Name(s.Suggested),
@@ -232,14 +239,14 @@ func (a *app) printSuspects(c *cleanResult) error {
 		return err
 	}
 	if n := len(c.Suspects) - maxPrintedSuspects; n > 0 {
-		fmt.Fprintf(a.out, "and %d more\n", n)
+		fmt.Fprintf(a.Out, "and %d more\n", n)
 	}
 	for _, p := range c.Confused[:min(len(c.Confused), maxPrintedSuspects)] {
-		fmt.Fprintf(a.out, "about %.0f of the %d labelled %s are likely to be %s\n", p.Wrong, p.Items,
+		fmt.Fprintf(a.Out, "about %.0f of the %d labelled %s are likely to be %s\n", p.Wrong, p.Items,
 			escape.Name(p.Label), escape.Name(p.Class))
 	}
 	for _, p := range c.Overlaps {
-		fmt.Fprintf(a.out, "%s and %s look like one class: their neighbours are mixed %.0f %% as much as by chance\n",
+		fmt.Fprintf(a.Out, "%s and %s look like one class: their neighbours are mixed %.0f %% as much as by chance\n",
 			escape.Name(p.A), escape.Name(p.B), 100*p.Mixing)
 	}
 	blank := ""
@@ -247,18 +254,18 @@ func (a *app) printSuspects(c *cleanResult) error {
 		blank = fmt.Sprintf(", blank pictures: %d", c.Blank)
 	}
 	if c.Quality != nil {
-		fmt.Fprint(a.out, "pictures that are")
+		fmt.Fprint(a.Out, "pictures that are")
 		for d := range quality.NumDefects {
-			fmt.Fprintf(a.out, " %s: %d,", d, c.Quality[d.String()])
+			fmt.Fprintf(a.Out, " %s: %d,", d, c.Quality[d.String()])
 		}
-		fmt.Fprintf(a.out, " in a burst on both sides of the split: %d\n", c.Leaks)
+		fmt.Fprintf(a.Out, " in a burst on both sides of the split: %d\n", c.Leaks)
 	}
 	if c.Alone > 0 {
-		fmt.Fprintf(a.out, "items with a label that no other item has: %d; these labels cannot be judged\n",
+		fmt.Fprintf(a.Out, "items with a label that no other item has: %d; these labels cannot be judged\n",
 			c.Alone)
 	}
 	page := c.Files[len(c.Files)-1]
-	_, err := fmt.Fprintf(a.out, "of %s, an estimated %.1f %% have a wrong label; suspected labels: %d, "+
+	_, err := fmt.Fprintf(a.Out, "of %s, an estimated %.1f %% have a wrong label; suspected labels: %d, "+
 		"copies: %s, odd "+
 		"items: %d%s\ndecide about them on %s, or with 'kindred serve --review %s'\n", enum.Count(c.Items, "item"),
 		100*c.Wrong,

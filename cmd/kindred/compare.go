@@ -7,17 +7,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/comparereport"
 	"github.com/kindred-ml/kindred/internal/sweep"
 )
 
-func newCompare(a *app) *cobra.Command {
+func newCompare(a *console.Console) *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
 		Use:               "compare PLAN",
-		ValidArgsFunction: completeOne(completeYAML),
+		ValidArgsFunction: complete.One(complete.YAML),
 		Short:             "Compare methods over several seeds by a paired test",
 		Long: `compare trains every arm of a plan (YAML) with the same seeds and tests the
 differences between the arms. It searches nothing: a plan has the keys set, arms,
@@ -43,7 +45,7 @@ the plan add runs.`,
 				return err
 			}
 			defer close()
-			o.OnEvent = a.newComparisonPrinter(plan)
+			o.OnEvent = newComparisonPrinter(a, plan)
 			began := time.Now()
 			out, err := sweep.Compare(cmd.Context(), plan, o)
 			if err != nil {
@@ -53,7 +55,7 @@ the plan add runs.`,
 			if err := comparereport.Write(out, f.dir, again); err != nil {
 				return err
 			}
-			return a.printResult(out, func() error { return a.printComparison(out, &f, args[0], time.Since(began)) })
+			return a.PrintResult(out, func() error { return printComparison(a, out, &f, args[0], time.Since(began)) })
 		},
 	}
 	f.add(cmd, "the comparison")
@@ -61,7 +63,7 @@ the plan add runs.`,
 }
 
 // newComparisonPrinter prints a line for every run.
-func (a *app) newComparisonPrinter(p *sweep.Plan) func(sweep.Event) {
+func newComparisonPrinter(a *console.Console, p *sweep.Plan) func(sweep.Event) {
 	all, done := len(p.Arms)*p.Seeds*max(1, p.NumScoredFolds()), 0
 	return func(e sweep.Event) {
 		if !e.Done {
@@ -72,22 +74,22 @@ func (a *app) newComparisonPrinter(p *sweep.Plan) func(sweep.Event) {
 		if e.Fold > 0 {
 			name += fmt.Sprintf(", fold %d", e.Fold)
 		}
-		fmt.Fprintln(a.err, escape.Text(fmt.Sprintf("%s: %s %.4f (%d of %d runs)", name, p.Metric, e.Score, done, all)))
+		fmt.Fprintln(a.Err, escape.Text(fmt.Sprintf("%s: %s %.4f (%d of %d runs)", name, p.Metric, e.Score, done, all)))
 	}
 }
 
 // printComparison prints the tables of a comparison, what would decide more, and the files.
-func (a *app) printComparison(out *sweep.Comparison, f *planFlags, plan string, took time.Duration) error {
-	fmt.Fprintf(a.out, "%s\n%s\n", comparereport.ScoreTable(out).Narrow(), comparereport.TestTable(out))
+func printComparison(a *console.Console, out *sweep.Comparison, f *planFlags, plan string, took time.Duration) error {
+	fmt.Fprintf(a.Out, "%s\n%s\n", comparereport.ScoreTable(out).Narrow(), comparereport.TestTable(out))
 	needed := 0
 	for _, t := range out.Tests {
 		needed = max(needed, t.SeedsNeeded)
 	}
 	if needed > 0 {
-		fmt.Fprintf(a.out, "To decide more, set \"seeds: %d\" in %s and give the same command again: it keeps the "+
+		fmt.Fprintf(a.Out, "To decide more, set \"seeds: %d\" in %s and give the same command again: it keeps the "+
 			"finished runs.\n", needed, plan)
 	}
-	_, err := fmt.Fprintf(a.out, "written to %s: %s (this call took %s)\n", f.dir,
+	_, err := fmt.Fprintf(a.Out, "written to %s: %s (this call took %s)\n", f.dir,
 		strings.Join(append([]string{sweep.ComparisonFile}, comparereport.Files...), ", "), report.FormatDuration(took))
 	return err
 }

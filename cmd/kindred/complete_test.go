@@ -13,14 +13,16 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
 	"github.com/kindred-ml/kindred/internal/app/remote/weights"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/run"
 )
 
-// complete asks the program, as a shell's script does, and returns what it offers,
+// completeArgs asks the program, as a shell's script does, and returns what it offers,
 // without descriptions, and the directive.
-func complete(t *testing.T, args ...string) (offers []string, directive string) {
+func completeArgs(t *testing.T, args ...string) (offers []string, directive string) {
 	t.Helper()
 	code, out, errOut := runArgs(t, append([]string{"__complete"}, args...)...)
 	if code != exitOK {
@@ -130,7 +132,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"theory", "live", "--loss", ""}, []string{"vanilla"}, noFiles},
 		{[]string{"bench", ""}, []string{"gemm-2048x2048x2048"}, noFiles},
 	} {
-		offers, directive := complete(t, c.args...)
+		offers, directive := completeArgs(t, c.args...)
 		for _, want := range c.some {
 			if !slices.Contains(offers, want) {
 				t.Errorf("%q: offers %q, not %q", c.args, offers, want)
@@ -143,10 +145,11 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("%q: directive %s, want %s", c.args, directive, c.directive)
 		}
 	}
-	if offers, _ := complete(t, "eval", "--metrics", "nmi,"); slices.Contains(offers, "nmi,nmi") {
+	if offers, _ := completeArgs(t, "eval", "--metrics", "nmi,"); slices.Contains(offers, "nmi,nmi") {
 		t.Error("a metric is offered twice")
 	}
-	if offers, _ := complete(t, "loss", "--loss", "triplet", "--set", ""); slices.Contains(offers, "temperature=") ||
+	if offers, _ := completeArgs(t, "loss", "--loss", "triplet", "--set", ""); slices.Contains(offers,
+		"temperature=") ||
 		slices.Contains(offers, "relation=") {
 		t.Errorf("options of other losses are offered: %q", offers)
 	}
@@ -162,17 +165,17 @@ func someLossTakes(base []byte, setting string) bool {
 
 // What is offered is accepted, an option of another loss than the default with that.
 func TestOffersAreValid(t *testing.T) {
-	for _, m := range metricNames() {
+	for _, m := range complete.MetricNames() {
 		if _, err := eval.ParseMetric(m); err != nil {
 			t.Error(err)
 		}
 	}
 	// The default's negatives do not go with all positives.
 	base := []byte("train: {steps: [1]}\nmine: {negatives: hard}")
-	keys, _ := complete(t, "train", "--set", "")
+	keys, _ := completeArgs(t, "train", "--set", "")
 	n := 0
 	for _, k := range keys {
-		offers, _ := complete(t, "train", "--set", k)
+		offers, _ := completeArgs(t, "train", "--set", k)
 		for _, o := range offers {
 			n++
 			_, err := run.Parse("", base, o)
@@ -188,7 +191,7 @@ func TestOffersAreValid(t *testing.T) {
 		t.Errorf("only %d values are offered", n)
 	}
 	for _, l := range objective.LossNames() {
-		offers, _ := complete(t, "loss", "--loss", l, "--set", "")
+		offers, _ := completeArgs(t, "loss", "--loss", l, "--set", "")
 		for _, o := range offers {
 			flat := map[string]any{"loss": l, strings.TrimSuffix(o, "="): "@"} // a value that is no good for any
 			if _, err := objective.ParseFlat(flat); err != nil && strings.Contains(err.Error(), "unknown") &&
@@ -214,7 +217,7 @@ func TestEveryFlagIsCompleted(t *testing.T) {
 			visit(c)
 		}
 	}
-	visit(newRoot(&app{}))
+	visit(newRoot(&console.Console{}))
 }
 
 // So is every argument: without a completion of its own a command offers no files.
@@ -232,7 +235,7 @@ func TestEveryArgumentIsCompleted(t *testing.T) {
 	}
 	for _, g := range commandGroups { // before newRoot says that the others complete nothing
 		for _, c := range g.commands {
-			visit(c(&app{}))
+			visit(c(&console.Console{}))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -127,7 +128,7 @@ func pushWhile(t *testing.T, dir, url string, kill func()) {
 			if kill == nil {
 				continue
 			}
-			if s, err := openStore(t.Context(), url); err == nil {
+			if s, err := inputs.OpenStore(t.Context(), url); err == nil {
 				if in, err := s.Info(t.Context()); err == nil && in.Items > numLongItems(t)/3 {
 					t.Logf("%d items after %v: killing", in.Items, time.Since(begun).Round(time.Second))
 					kill()
@@ -164,9 +165,9 @@ func compareStores(t *testing.T, right, s store.Store, least float64, between fu
 }
 
 // openPushed opens a store and the index that was pushed there.
-func openPushed(t *testing.T, dir, url string) (right store.Store, s *remoteStore) {
+func openPushed(t *testing.T, dir, url string) (right store.Store, s *inputs.RemoteStore) {
 	t.Helper()
-	s, err := openStore(t.Context(), url)
+	s, err := inputs.OpenStore(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}

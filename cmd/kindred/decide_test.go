@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/internal/app/cli/calibrate"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 )
 
@@ -76,7 +77,7 @@ func trainDecideRun(t *testing.T, more ...string) {
 // index takes that along. What asks about strangers is refused, with the way out.
 func TestClosedRun(t *testing.T) {
 	trainDecideRun(t)
-	var made calibrationResult
+	var made calibrate.Result
 	runJSON(t, &made, "calibrate", "run")
 	if k := made.Closed; made.Mode != lookup.ModeClosed || k == nil || k.Classes != 20 || k.Photos != 40 ||
 		k.Items != 160 || k.Right < 0.9 {
@@ -157,7 +158,7 @@ func TestOpenRun(t *testing.T) {
 	trainDecideRun(t)
 	writePatternFolder(t, "others", 200, 230, 5)
 	for _, way := range [][]string{{"--folds", "2"}, {"--data", "others"}, {"--allow-seen"}} {
-		var made calibrationResult
+		var made calibrate.Result
 		runJSON(t, &made, append([]string{"calibrate", "run", "--force"}, way...)...)
 		if made.Mode != lookup.ModeOpen || made.Closed == nil || len(made.Closed.Rates) != len(lookup.SummaryRates()) {
 			t.Fatalf("%v: %+v", way, made)
@@ -258,7 +259,7 @@ func TestInterruptedFolds(t *testing.T) {
 // TestKeptClasses: a run that kept classes apart learns strangers from these, though its test is on all classes.
 func TestKeptClasses(t *testing.T) {
 	trainDecideRun(t, "--set", "data.validation=classes:0.5")
-	var made calibrationResult
+	var made calibrate.Result
 	runJSON(t, &made, "calibrate", "run")
 	if made.Mode != lookup.ModeOpen || made.From != "kept for validation" || made.Classes != 10 || made.Closed == nil ||
 		made.Closed.StrangerClasses != 10 || made.Closed.Classes != 20 {
@@ -276,7 +277,7 @@ func TestKeptClasses(t *testing.T) {
 	if err := os.Rename("photos", "moved"); err != nil {
 		t.Fatal(err)
 	}
-	var again calibrationResult
+	var again calibrate.Result
 	if said := runJSON(t, &again, "calibrate", "run", "--force"); again.Mode != lookup.ModeOpen ||
 		again.Closed != nil ||
 		!strings.Contains(said, "were not found") {

@@ -8,24 +8,26 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
-
-	"github.com/kindred-ml/kindred/internal/app/cli"
-	"github.com/kindred-ml/kindred/internal/base/escape"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
-
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
+	"github.com/kindred-ml/kindred/internal/app/cli/outputs"
 	"github.com/kindred-ml/kindred/internal/app/cli/results"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/diagnosisreport"
 	"github.com/kindred-ml/kindred/run"
 )
 
 type diagnoseFlags struct {
-	outDir
+	outputs.Folder
 	embeddings          string
 	labels, label, fine string
 	distance, set       string
@@ -34,11 +36,11 @@ type diagnoseFlags struct {
 	strict              bool
 }
 
-func newDiagnose(a *app) *cobra.Command {
+func newDiagnose(a *console.Console) *cobra.Command {
 	var f diagnoseFlags
 	cmd := &cobra.Command{
 		Use:               "diagnose EMBEDDINGS|RUN... | --embeddings FILE [--labels FILE]",
-		ValidArgsFunction: completeRunOrFile,
+		ValidArgsFunction: complete.RunOrFile,
 		Short:             "Check whether an embedding has collapsed its classes",
 		Long: `diagnose measures how much structure an embedding has kept within its classes:
 their extent compared with the distance to the next class, their modes, the spectrum
@@ -56,7 +58,7 @@ column fine, or label if the training labels are called coarse.`,
   kindred diagnose runs/random runs/easy --out comparison`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if f.embeddings == "" && len(args) == 0 {
-				return usagef("missing argument: a file of embeddings or the folder of a run")
+				return cli.Usagef("missing argument: a file of embeddings or the folder of a run")
 			}
 			return nil
 		},
@@ -67,39 +69,39 @@ column fine, or label if the training labels are called coarse.`,
 			return runDiagnose(cmd, a, &f, args)
 		},
 	}
-	fs := newFlags(cmd)
-	fs.embeddings(&f.embeddings, "file of embeddings; the same as an argument")
-	fs.labels(&f.labels, "labels for all files of embeddings")
-	fs.text(&f.label, "label", "", "column of the training labels", completeNothing)
-	fs.text(&f.fine, "fine", "", "column of finer labels", completeNothing)
-	fs.distance(&f.distance, "euclidean", "", "euclidean", "cosine")
-	fs.text(&f.set, "set", "test",
+	fs := flags.New(cmd)
+	fs.Embeddings(&f.embeddings, "file of embeddings; the same as an argument")
+	fs.Labels(&f.labels, "labels for all files of embeddings")
+	fs.Text(&f.label, "label", "", "column of the training labels", complete.Nothing)
+	fs.Text(&f.fine, "fine", "", "column of finer labels", complete.Nothing)
+	fs.Distance(&f.distance, "euclidean", "", "euclidean", "cosine")
+	fs.Text(&f.set, "set", "test",
 		"which set of a run: test, seen (test samples of the training classes) or train",
-		completeWords("test", "seen", "train"))
+		complete.Words("test", "seen", "train"))
 	fs.Float64Var(&f.margin, "margin", 0.2, "margin of active triplets, in squared distance")
 	fs.IntVar(&f.anchors, "anchors", 5000, "most anchors to use for the triplet measures")
 	fs.IntVar(&f.classes, "classes", 20, "most classes to list on the terminal")
 	cli.AddStrictRows(fs.FlagSet, &f.strict)
-	f.add(cmd, "folder for diagnosis.json, .md and .html and for the classes and triplets as CSV")
+	f.Add(cmd, "folder for diagnosis.json, .md and .html and for the classes and triplets as CSV")
 	return cmd
 }
 
-func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) error {
+func runDiagnose(cmd *cobra.Command, a *console.Console, f *diagnoseFlags, args []string) error {
 	d, err := eval.ParseDistance(f.distance)
 	if err != nil {
-		return usageError(err)
+		return cli.UsageError{Err: err}
 	}
-	if err := cmp.Or(checkPositive("margin", f.margin), checkAtLeast("anchors", f.anchors, 1),
-		checkAtLeast("classes", f.classes, 0)); err != nil {
+	if err := cmp.Or(flags.CheckPositive("margin", f.margin), flags.CheckAtLeast("anchors", f.anchors, 1),
+		flags.CheckAtLeast("classes", f.classes, 0)); err != nil {
 		return err
 	}
 	if set, err := run.ParseSet(f.set); err != nil || set == run.GallerySet {
-		return usagef("--set %q: want test, seen or train", f.set)
+		return cli.Usagef("--set %q: want test, seen or train", f.set)
 	}
-	if err := f.chooseDir("", diagnosisFiles(args)...); err != nil {
+	if err := f.Choose("", diagnosisFiles(args)...); err != nil {
 		return err
 	}
-	if err := f.makeDir(); err != nil {
+	if err := f.Make(); err != nil {
 		return err
 	}
 	var named []namedDiagnosis
@@ -109,33 +111,33 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 			return err
 		}
 		r, err := eval.Diagnose(cmd.Context(), in, eval.DiagnosisOptions{
-			Distance: d, Margin: f.margin, Anchors: f.anchors, Seed: a.seed,
-			Progress: func(stage string) { fmt.Fprintf(a.err, "%s: %s\n", escape.Name(arg), stage) },
+			Distance: d, Margin: f.margin, Anchors: f.anchors, Seed: a.Seed,
+			Progress: func(stage string) { fmt.Fprintf(a.Err, "%s: %s\n", escape.Name(arg), stage) },
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", arg, err)
 		}
-		named = append(named, namedDiagnosis{baseName(arg), f.describeInput(arg), r})
+		named = append(named, namedDiagnosis{inputs.BaseName(arg), f.describeInput(arg), r})
 	}
-	if f.dir != "" {
+	if f.Dir != "" {
 		if err := f.writeDiagnoses(named); err != nil {
 			return err
 		}
 	}
-	if a.json {
+	if a.JSON {
 		if len(named) == 1 {
-			return a.printJSON(named[0])
+			return a.PrintJSON(named[0])
 		}
-		return a.printJSON(named)
+		return a.PrintJSON(named)
 	}
 	for i, n := range named {
 		if len(named) > 1 {
 			if i > 0 {
-				fmt.Fprintln(a.out)
+				fmt.Fprintln(a.Out)
 			}
-			fmt.Fprintf(a.out, "== %s ==\n", escape.Name(n.Name))
+			fmt.Fprintf(a.Out, "== %s ==\n", escape.Name(n.Name))
 		}
-		if err := n.WriteText(a.out, f.classes); err != nil {
+		if err := n.WriteText(a.Out, f.classes); err != nil {
 			return err
 		}
 	}
@@ -158,7 +160,7 @@ func (f *diagnoseFlags) describeInput(arg string) string {
 }
 
 // load reads the embeddings of an argument: a file, or a run's folder.
-func (f *diagnoseFlags) load(a *app, arg string) (eval.DiagnosisInput, error) {
+func (f *diagnoseFlags) load(a *console.Console, arg string) (eval.DiagnosisInput, error) {
 	l, err := f.open(a, arg)
 	if err != nil {
 		return eval.DiagnosisInput{}, err
@@ -166,7 +168,7 @@ func (f *diagnoseFlags) load(a *app, arg string) (eval.DiagnosisInput, error) {
 	if l, err = l.Coarse(f.label, f.fine); err != nil {
 		return eval.DiagnosisInput{}, fmt.Errorf("%s: %w", arg, err)
 	}
-	if l, _, err = a.keepLabelled(l, arg, f.strict); err != nil {
+	if l, _, err = inputs.KeepLabelled(a, l, arg, f.strict); err != nil {
 		return eval.DiagnosisInput{}, err
 	}
 	ids, names := l.NamedLabels()
@@ -179,13 +181,13 @@ func (f *diagnoseFlags) load(a *app, arg string) (eval.DiagnosisInput, error) {
 
 // open reads the table of an argument, with the labels of --labels if they are
 // given.
-func (f *diagnoseFlags) open(a *app, arg string) (*embedding.Table, error) {
-	st, err := statArg(arg, wantRun, wantVectors)
+func (f *diagnoseFlags) open(a *console.Console, arg string) (*embedding.Table, error) {
+	st, err := inputs.StatArg(arg, inputs.WantRun, inputs.WantVectors)
 	if err != nil {
 		return nil, err
 	}
 	if !st.IsDir() {
-		return a.readTable(arg, f.labels)
+		return inputs.ReadTable(a, arg, f.labels)
 	}
 	set, err := run.ParseSet(f.set)
 	if err != nil {
@@ -199,13 +201,7 @@ func (f *diagnoseFlags) open(a *app, arg string) (*embedding.Table, error) {
 	if err != nil || f.labels == "" {
 		return t, err
 	}
-	return a.addLabels(t, f.labels)
-}
-
-// baseName heads table columns: the file's or folder's name.
-func baseName(path string) string {
-	base := filepath.Base(filepath.Clean(path))
-	return strings.TrimSuffix(base, filepath.Ext(base))
+	return inputs.AddLabels(a, t, f.labels)
 }
 
 // diagnosisPrefix begins the names of the files of the i-th of n diagnoses.
@@ -221,7 +217,7 @@ func diagnosisFiles(args []string) []string {
 	names := []string{"diagnosis.html"}
 	for i, arg := range args {
 		for _, name := range []string{"diagnosis.json", "diagnosis.md", "classes.csv", "triplets.csv"} {
-			names = append(names, diagnosisPrefix(i, len(args), baseName(arg))+name)
+			names = append(names, diagnosisPrefix(i, len(args), inputs.BaseName(arg))+name)
 		}
 	}
 	return names
@@ -245,6 +241,6 @@ func (f *diagnoseFlags) writeDiagnoses(named []namedDiagnosis) error {
 	}
 	page := report.Page{Title: "Diagnosis", Lead: "Has the embedding collapsed its classes, and does it order the " +
 		"samples within a class?", Sections: report.DiagnosisSections(drawn...)}
-	_, err := f.writeResults(append(texts, results.NewText("diagnosis.html", htmlWriter(page)))...)
+	_, err := f.WriteResults(append(texts, results.NewText("diagnosis.html", outputs.HTMLWriter(page)))...)
 	return err
 }

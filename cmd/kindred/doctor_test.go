@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/internal/app/cli/doctor"
+	"github.com/kindred-ml/kindred/internal/app/cli/queues"
 )
 
 func TestDoctor(t *testing.T) {
@@ -15,12 +18,12 @@ func TestDoctor(t *testing.T) {
 	t.Setenv("KINDRED_DATA", filepath.Join(home, "data"))
 	t.Setenv("KINDRED_WEIGHTS", filepath.Join(home, "weights"))
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(home, "cache"))
-	t.Setenv(secretEnv, "open sesame")
+	t.Setenv(queues.SecretEnv, "open sesame")
 	if err := os.MkdirAll(filepath.Join(home, "data", "shoes"), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	out, _ := runProgram(t, "doctor --json")
-	var h healthReport
+	var h doctor.Report
 	if err := json.Unmarshal([]byte(out), &h); err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +33,7 @@ func TestDoctor(t *testing.T) {
 	}
 	text, _ := runProgram(t, "doctor")
 	for _, want := range []string{"kernels ", "bfloat16 ", "shoes", "none yet", "KINDRED_DATA=" + home,
-		secretEnv + "=(set)"} {
+		queues.SecretEnv + "=(set)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("doctor does not say %q:\n%s", want, text)
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
 )
 
 // embed writes labels beside the embeddings, and every command that takes
@@ -87,7 +89,7 @@ func TestEmbedWritesWhatTheNameSays(t *testing.T) {
 		if code, _, stderr := runArgs(t, "embed", "--run", run, "--data", dir, "--out", out); code != exitOK {
 			t.Fatalf("%s: status %d\n%s", name, code, stderr)
 		}
-		got, err := embeddingFormats().Load(out, "", nil)
+		got, err := cli.EmbeddingFormats().Load(out, "", nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -141,7 +143,7 @@ func TestEmbedWithoutLabels(t *testing.T) {
 		t.Helper()
 		out := filepath.Join(tmp, "E.csv")
 		var errOut strings.Builder
-		cmd := newRoot(&app{out: io.Discard, err: &errOut, raw: io.Discard})
+		cmd := newRoot(&console.Console{Out: io.Discard, Err: &errOut, Raw: io.Discard})
 		cmd.SetIn(strings.NewReader(list))
 		cmd.SetArgs([]string{"embed", "--run", tmp + "/run", "--data", what, "--out", out, "--force"})
 		if err := cmd.ExecuteContext(t.Context()); err != nil {

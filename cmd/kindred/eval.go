@@ -15,13 +15,17 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
-
 	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
+	"github.com/kindred-ml/kindred/internal/app/cli/outputs"
+	"github.com/kindred-ml/kindred/internal/app/cli/queues"
 	"github.com/kindred-ml/kindred/internal/app/cli/results"
 	"github.com/kindred-ml/kindred/internal/app/cli/shards"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/collection/provenance"
-	"github.com/kindred-ml/kindred/internal/compute/selfmatch"
 	"github.com/kindred-ml/kindred/internal/page/report/verifyreport"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -42,12 +46,12 @@ type evalFlags struct {
 	format                 string
 	dims                   []int
 	strict, forceNetwork   bool
-	queued                 queueFlags
+	queued                 queues.Flags
 	shard                  int
-	outDir
+	outputs.Folder
 }
 
-func newEval(a *app) *cobra.Command {
+func newEval(a *console.Console) *cobra.Command {
 	var f evalFlags
 	rankings, clusterings, pairs, probes := eval.MetricNames()
 	named := func(names []string) string { return strings.Join(names, " ") }
@@ -89,35 +93,35 @@ intervals by classes.`, named(rankings), named(clusterings),
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runEval(cmd, a, &f) },
 	}
-	fs := newFlags(cmd)
-	fs.embeddings(&f.embeddings, "embeddings of the queries")
-	fs.labels(&f.labels, "labels of the queries")
-	fs.text(&f.gallery, "gallery", "", "embeddings of a separate gallery", completeFiles)
-	fs.forceNetwork(&f.forceNetwork)
-	fs.text(&f.galleryLabels, "gallery-labels", "", "labels of the gallery", completeFiles)
-	fs.list(&f.columns, "columns", nil,
-		"columns of labels to use; default: label, fine and coarse, as far as they exist", completeNothing)
-	fs.distance(&f.distance, "euclidean", "", anyDistance...)
-	fs.text(&f.metrics, "metrics", "recall@1,recall@2,recall@4,recall@8,map@r,r-precision,nmi",
-		"metrics to compute; with --pairs the default is "+pairMetrics, completeList(metricNames()...))
-	fs.text(&f.assignments, "assignments", "", "score this clustering instead of running k-means", completeFiles)
-	fs.text(&f.pairs, "pairs", "", "decide about the pairs of this list instead of all pairs", completeFiles)
+	fs := flags.New(cmd)
+	fs.Embeddings(&f.embeddings, "embeddings of the queries")
+	fs.Labels(&f.labels, "labels of the queries")
+	fs.Text(&f.gallery, "gallery", "", "embeddings of a separate gallery", complete.Files)
+	fs.ForceNetwork(&f.forceNetwork)
+	fs.Text(&f.galleryLabels, "gallery-labels", "", "labels of the gallery", complete.Files)
+	fs.List(&f.columns, "columns", nil,
+		"columns of labels to use; default: label, fine and coarse, as far as they exist", complete.Nothing)
+	fs.Distance(&f.distance, "euclidean", "", flags.AnyDistance...)
+	fs.Text(&f.metrics, "metrics", "recall@1,recall@2,recall@4,recall@8,map@r,r-precision,nmi",
+		"metrics to compute; with --pairs the default is "+pairMetrics, complete.List(complete.MetricNames()...))
+	fs.Text(&f.assignments, "assignments", "", "score this clustering instead of running k-means", complete.Files)
+	fs.Text(&f.pairs, "pairs", "", "decide about the pairs of this list instead of all pairs", complete.Files)
 	fs.IntVar(&f.restarts, "restarts", 1, "k-means: number of starts; the best one is used")
 	fs.IntVar(&f.iterations, "iterations", 100, "k-means: most iterations per start")
-	fs.scratch(&f.scratch)
+	fs.Scratch(&f.scratch)
 	fs.IntVar(&f.batch, "batch", 0, "k-means: rows to look at per round, for very large sets; default all")
 	fs.IntVar(&f.bootstrap, "bootstrap", 0,
 		"95 % intervals from this many resamples: of queries for retrieval (and from leaving classes out of queries "+
 			"and gallery in turn), of classes for decisions; default: no intervals")
 	fs.BoolVar(&f.perClass, "per-class", false, "also list every class")
 	fs.IntVar(&f.worst, "worst", 0, "also list this many of the worst queries with their neighbours")
-	fs.text(&f.format, "format", "table", "what to print: table, csv or markdown",
-		completeWords("table", "csv", "markdown"))
+	fs.Text(&f.format, "format", "table", "what to print: table, csv or markdown",
+		complete.Words("table", "csv", "markdown"))
 	fs.IntSliceVar(&f.dims, "dims", nil,
 		"measure embeddings cut to each of these lengths")
 	cli.AddStrictRows(fs.FlagSet, &f.strict)
-	f.add(cmd, "folder for eval.json, eval.csv, eval.md, classes.csv, and eval.html with DET and ROC of decisions")
-	f.queued.addLeader(cmd)
+	f.Add(cmd, "folder for eval.json, eval.csv, eval.md, classes.csv, and eval.html with DET and ROC of decisions")
+	f.queued.AddLeader(cmd)
 	fs.IntVar(&f.shard, "shard", 4096, "with --queue: queries of a job")
 	return cmd
 }
@@ -125,19 +129,19 @@ intervals by classes.`, named(rankings), named(clusterings),
 // pairMetrics are the default metrics of a list of pairs.
 const pairMetrics = "accuracy,fnmr@fmr=0.01,eer,auc"
 
-func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
+func runEval(cmd *cobra.Command, a *console.Console, f *evalFlags) error {
 	if f.pairs != "" && !cmd.Flags().Changed("metrics") {
 		f.metrics = pairMetrics
 	}
 	cfg, err := f.config(a)
 	if err != nil {
-		return usageError(err)
+		return cli.UsageError{Err: err}
 	}
 	names := []string{"eval.json", "eval.csv", "eval.md", "eval.html"}
 	if f.perClass {
 		names = append(names, "classes.csv")
 	}
-	if err := f.chooseDir("", names...); err != nil {
+	if err := f.Choose("", names...); err != nil {
 		return err
 	}
 	q, err := f.loadQueries(a, &cfg)
@@ -145,7 +149,7 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		return err
 	}
 	if !cmd.Flags().Changed("metrics") && f.pairs != "" {
-		a.removeAccuracy(&cfg)
+		removeAccuracy(a, &cfg)
 	}
 	cfg.Columns, cfg.Files = q.ColumnNames(), q.RowNames()
 	queries := eval.Set{X: q.X}
@@ -161,21 +165,21 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		if queries.Labels, gallery.Labels, cfg.Names, err = q.LabelsWith(g); err != nil {
 			return err
 		}
-		cfg.SelfRows = a.findSelfRows(q, g)
+		cfg.SelfRows = inputs.FindSelfRows(a, q, g)
 	}
-	if err := f.makeDir(); err != nil {
+	if err := f.Make(); err != nil {
 		return err
 	}
 	if len(f.dims) > 0 {
 		return f.evalByLength(cmd.Context(), a, queries, gallery, cfg)
 	}
 	taken := func() error { return nil }
-	if f.queued.queue != "" {
-		q, err := f.queued.openAsLeader(cmd.Context(), a, f.queued.newKit(a))
+	if f.queued.Queue != "" {
+		q, err := f.queued.OpenAsLeader(cmd.Context(), a, f.queued.NewKit(a))
 		if err != nil {
 			return err
 		}
-		defer q.close()
+		defer q.Close()
 		r := &shards.Ranking{Runner: q, Rows: f.shard}
 		cfg.Rank = r.Positives
 		taken = func() error { return q.Forget(cmd.Context(), r.Jobs) }
@@ -191,56 +195,31 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		return err
 	}
 	switch {
-	case a.json:
-		return a.printJSON(rep)
+	case a.JSON:
+		return a.PrintJSON(rep)
 	case f.format == "csv":
 		if rep.SelfQueries > 0 { // the table has no notes
-			fmt.Fprintln(a.err, rep.Notes[0])
+			fmt.Fprintln(a.Err, rep.Notes[0])
 		}
-		return rep.WriteCSV(a.raw)
+		return rep.WriteCSV(a.Raw)
 	case f.format == "markdown":
-		return rep.WriteMarkdown(a.out)
+		return rep.WriteMarkdown(a.Out)
 	}
-	return rep.WriteText(a.out)
-}
-
-// findSelfRows returns the row of the gallery that each query is itself, and prints a remark about copies.
-func (a *app) findSelfRows(q, g *embedding.Table) []int32 {
-	pairs := selfmatch.Pair(tableRows(q), tableRows(g))
-	if pairs.Renamed > 0 {
-		fmt.Fprintf(a.err, "note: %d queries have the embedding of an item of the gallery with another name, bit by "+
-			"bit: they count as different items; if they are copies, a score says little\n", pairs.Renamed)
-	}
-	return pairs.Row
-}
-
-// tableRows returns the rows of a table, with the names that tell which rows of two tables are the same item.
-func tableRows(t *embedding.Table) selfmatch.Rows {
-	r := selfmatch.Rows{X: t.X}
-	if t.ID != nil {
-		r.ID = t.ID.At
-	}
-	if t.Files != nil {
-		r.Path = t.RowName
-	}
-	if t.Digests != nil {
-		r.Digest = func(i int) string { return t.Digests[i] }
-	}
-	return r
+	return rep.WriteText(a.Out)
 }
 
 // loadQueries reads the queries, and their clusters or the list of their pairs. A list of pairs
 // replaces labels, so with it every item without a label is a class by itself.
-func (f *evalFlags) loadQueries(a *app, cfg *eval.Config) (*embedding.Table, error) {
+func (f *evalFlags) loadQueries(a *console.Console, cfg *eval.Config) (*embedding.Table, error) {
 	if f.pairs == "" {
 		return f.loadClustered(a, cfg)
 	}
-	q, err := embeddingFormats().Read(f.embeddings)
+	q, err := cli.EmbeddingFormats().Read(f.embeddings)
 	if err != nil {
 		return nil, err
 	}
 	if f.labels != "" || len(f.columns) > 0 || !cfg.OnlyPairs() {
-		if q, err = a.readLabelled(f.embeddings, f.labels, f.columns, f.strict); err != nil {
+		if q, err = inputs.ReadLabelled(a, f.embeddings, f.labels, f.columns, f.strict); err != nil {
 			return nil, err
 		}
 	} else if q.X == nil {
@@ -251,22 +230,22 @@ func (f *evalFlags) loadQueries(a *app, cfg *eval.Config) (*embedding.Table, err
 			q.Columns[0].IDs[i] = int64(i)
 		}
 	}
-	cfg.Pairs, err = readPairs(f.pairs, q)
+	cfg.Pairs, err = inputs.ReadPairs(f.pairs, q)
 	return q, err
 }
 
 // loadClustered reads the queries, and their clusters if --assignments names them.
-func (f *evalFlags) loadClustered(a *app, cfg *eval.Config) (*embedding.Table, error) {
-	q, err := a.readColumns(f.embeddings, f.labels, f.columns)
+func (f *evalFlags) loadClustered(a *console.Console, cfg *eval.Config) (*embedding.Table, error) {
+	q, err := inputs.ReadColumns(a, f.embeddings, f.labels, f.columns)
 	if err != nil {
 		return nil, err
 	}
 	if f.assignments != "" {
-		if cfg.Assignments, err = a.addAssignments(q, f.assignments); err != nil {
+		if cfg.Assignments, err = inputs.AddAssignments(a, q, f.assignments); err != nil {
 			return nil, err
 		}
 	}
-	q, out, err := a.keepLabelled(q, f.embeddings, f.strict)
+	q, out, err := inputs.KeepLabelled(a, q, f.embeddings, f.strict)
 	for _, i := range slices.Backward(out) {
 		if cfg.Assignments != nil {
 			cfg.Assignments = slices.Delete(cfg.Assignments, i, i+1)
@@ -276,8 +255,8 @@ func (f *evalFlags) loadClustered(a *app, cfg *eval.Config) (*embedding.Table, e
 }
 
 // loadGallery reads the gallery, with the columns of labels that the queries have.
-func (f *evalFlags) loadGallery(a *app, q *embedding.Table) (*embedding.Table, error) {
-	g, err := a.readTable(f.gallery, f.galleryLabels)
+func (f *evalFlags) loadGallery(a *console.Console, q *embedding.Table) (*embedding.Table, error) {
+	g, err := inputs.ReadTable(a, f.gallery, f.galleryLabels)
 	if err != nil {
 		return nil, err
 	}
@@ -292,16 +271,16 @@ func (f *evalFlags) loadGallery(a *app, q *embedding.Table) (*embedding.Table, e
 	}
 	if err := provenance.CheckSameNetwork(provenance.SourceOfTable(g, f.gallery),
 		provenance.SourceOfTable(q, f.embeddings), f.forceNetwork,
-		a.err); err != nil {
+		a.Err); err != nil {
 		return nil, err
 	}
-	g, _, err = a.keepLabelled(g, f.gallery, f.strict)
+	g, _, err = inputs.KeepLabelled(a, g, f.gallery, f.strict)
 	return g, err
 }
 
 // writeFiles writes the report in all its forms to the folder of --out.
 func (f *evalFlags) writeFiles(rep *eval.Report) error {
-	if f.dir == "" {
+	if f.Dir == "" {
 		return nil
 	}
 	texts := []results.Text{
@@ -309,16 +288,16 @@ func (f *evalFlags) writeFiles(rep *eval.Report) error {
 		results.NewText("eval.csv", rep.WriteCSV), results.NewText("eval.md", rep.WriteMarkdown),
 	}
 	if page, ok := verifyreport.Page(rep, escape.Command(os.Args...)); ok {
-		texts = append(texts, results.NewText("eval.html", htmlWriter(page)))
+		texts = append(texts, results.NewText("eval.html", outputs.HTMLWriter(page)))
 	}
 	if f.perClass {
 		texts = append(texts, results.NewText("classes.csv", rep.WriteClassesCSV))
 	}
-	_, err := f.writeResults(texts...)
+	_, err := f.WriteResults(texts...)
 	return err
 }
 
-func (f *evalFlags) config(a *app) (eval.Config, error) {
+func (f *evalFlags) config(a *console.Console) (eval.Config, error) {
 	var cfg eval.Config
 	var err error
 	switch {
@@ -329,17 +308,18 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 	case f.gallery == "" && f.galleryLabels != "":
 		return cfg, errors.New("--gallery-labels without --gallery")
 	case f.gallery == "" && f.forceNetwork:
-		return cfg, errors.New("--" + provenance.ForceFlag + " without --gallery: " + reasonFile)
-	case len(f.dims) > 0 && (f.dir != "" || f.format != "table" || f.queued.queue != "" || f.assignments != ""):
+		return cfg, errors.New("--" + provenance.ForceFlag + " without --gallery: " + flags.ReasonFile)
+	case len(f.dims) > 0 && (f.Dir != "" || f.format != "table" || f.queued.Queue != "" || f.assignments != ""):
 		return cfg, errors.New("--dims prints only tables or JSON: leave out --out, --format, --queue and " +
 			"--assignments")
 	case f.format != "table" && f.format != "csv" && f.format != "markdown":
 		return cfg, fmt.Errorf("--format %q: want table, csv or markdown", f.format)
 	}
-	if err := cmp.Or(checkAtLeast("restarts", f.restarts, 1), checkAtLeast("iterations", f.iterations, 1),
-		checkAtLeast("bootstrap", f.bootstrap, 0),
-		checkAtLeast("worst", f.worst, 0), checkAtLeast("batch", f.batch, 0), checkMebibytes("scratch", f.scratch),
-		checkAtLeast("shard", f.shard, 1)); err != nil {
+	if err := cmp.Or(flags.CheckAtLeast("restarts", f.restarts, 1), flags.CheckAtLeast("iterations", f.iterations, 1),
+		flags.CheckAtLeast("bootstrap", f.bootstrap, 0),
+		flags.CheckAtLeast("worst", f.worst, 0), flags.CheckAtLeast("batch", f.batch, 0),
+		flags.CheckMebibytes("scratch", f.scratch),
+		flags.CheckAtLeast("shard", f.shard, 1)); err != nil {
 		return cfg, err
 	}
 	if cfg.Distance, err = eval.ParseDistance(f.distance); err != nil {
@@ -349,27 +329,21 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 		return cfg, err
 	}
 	cfg.Memory = int64(f.scratch) << 20
-	cfg.Seed, cfg.Bootstrap, cfg.PerClass, cfg.NumWorst = a.seed, f.bootstrap, f.perClass, f.worst
-	cfg.Clustering.Seed = a.seed
+	cfg.Seed, cfg.Bootstrap, cfg.PerClass, cfg.NumWorst = a.Seed, f.bootstrap, f.perClass, f.worst
+	cfg.Clustering.Seed = a.Seed
 	cfg.Clustering.BatchSize = f.batch
 	cfg.Clustering.Restarts = f.restarts
 	cfg.Clustering.Iterations = f.iterations
 	return cfg, nil
 }
 
-// lengthReport is the report on embeddings that were cut to a length.
-type lengthReport struct {
-	Dim    int          `json:"dim"` // numbers kept of each embedding
-	Report *eval.Report `json:"report"`
-}
-
 // evalByLength measures the embeddings cut to each length of --dims.
-func (f *evalFlags) evalByLength(ctx context.Context, a *app, queries eval.Set, gallery *eval.Set,
+func (f *evalFlags) evalByLength(ctx context.Context, a *console.Console, queries eval.Set, gallery *eval.Set,
 	cfg eval.Config) error {
 	all := []lengthReport{}
 	for _, n := range f.dims {
 		if n < 1 || n > queries.X.Cols {
-			return usagef("--dims %d: the embeddings have %d numbers", n, queries.X.Cols)
+			return cli.Usagef("--dims %d: the embeddings have %d numbers", n, queries.X.Cols)
 		}
 	}
 	for _, n := range f.dims {
@@ -385,18 +359,36 @@ func (f *evalFlags) evalByLength(ctx context.Context, a *app, queries eval.Set, 
 			return err
 		}
 		all = append(all, lengthReport{n, rep})
-		if a.json {
+		if a.JSON {
 			continue
 		}
-		fmt.Fprintf(a.out, "the first %d of %d numbers:\n", n, queries.X.Cols)
-		if err := rep.WriteText(a.out); err != nil {
+		fmt.Fprintf(a.Out, "the first %d of %d numbers:\n", n, queries.X.Cols)
+		if err := rep.WriteText(a.Out); err != nil {
 			return err
 		}
 	}
-	if a.json {
-		return a.printJSON(all)
+	if a.JSON {
+		return a.PrintJSON(all)
 	}
 	return nil
+}
+
+// removeAccuracy removes accuracy from the default metrics if the list of pairs has one
+// part, as LFW's lists for development have.
+func removeAccuracy(a *console.Console, cfg *eval.Config) {
+	other := func(p eval.Pair) bool { return p.Fold != cfg.Pairs[0].Fold }
+	if slices.ContainsFunc(cfg.Pairs, other) {
+		return
+	}
+	cfg.Metrics = slices.DeleteFunc(cfg.Metrics, func(m eval.Metric) bool { return m.Kind == eval.Accuracy })
+	fmt.Fprintln(a.Err, "note: the list has one part, so accuracy is left out: accuracy is measured on each part "+
+		"with the threshold of the others")
+}
+
+// lengthReport is the report on embeddings that were cut to a length.
+type lengthReport struct {
+	Dim    int          `json:"dim"` // numbers kept of each embedding
+	Report *eval.Report `json:"report"`
 }
 
 // truncateRows copies the first n numbers of each row.

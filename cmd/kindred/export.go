@@ -13,7 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/app/cli/card"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
+	"github.com/kindred-ml/kindred/internal/app/cli/outputs"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/collection/calibrations"
@@ -21,16 +27,16 @@ import (
 )
 
 type exportFlags struct {
-	modelFlags
-	outFiles
+	inputs.ModelFlags
+	outputs.Files
 	out string
 }
 
-func newExport(a *app) *cobra.Command {
+func newExport(a *console.Console) *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
 		Use:               "export RUN --out FILE",
-		ValidArgsFunction: completeOne(completeRunOrFile),
+		ValidArgsFunction: complete.One(complete.RunOrFile),
 		Short:             "Write a network for other programs: ONNX, or safetensors with a model card",
 		Long: `export writes the network of a finished run, the folder RUN, to one file. The extension
 is the format:
@@ -50,40 +56,40 @@ kindred search and kindred identify use it with the exported network.
 before its classifier, or a network known by name (kindred weights list).`,
 		Example: `  kindred export runs/photos --out photos.onnx
   kindred export runs/photos --out photos/model.safetensors`,
-		Args: func(_ *cobra.Command, args []string) error { return f.readArgs(args, nil, "", "") },
+		Args: func(_ *cobra.Command, args []string) error { return f.ReadArgs(args, nil, "", "") },
 		RunE: func(cmd *cobra.Command, _ []string) error { return runExport(cmd.Context(), a, &f) },
 	}
-	fs := newFlags(cmd)
-	fs.text(&f.out, "out", "", "file to write (.onnx, .safetensors)", completeFiles)
-	f.outFiles.add(cmd, "files")
-	f.modelFlags.add(cmd)
+	fs := flags.New(cmd)
+	fs.Text(&f.out, "out", "", "file to write (.onnx, .safetensors)", complete.Files)
+	f.Files.Add(cmd, "files")
+	f.ModelFlags.Add(cmd)
 	return cmd
 }
 
-func runExport(ctx context.Context, a *app, f *exportFlags) error {
-	if f.run+f.network == "" {
-		return usagef("missing argument RUN, or --network: the network to write")
+func runExport(ctx context.Context, a *console.Console, f *exportFlags) error {
+	if f.Run+f.Network == "" {
+		return cli.Usagef("missing argument RUN, or --network: the network to write")
 	}
 	ext := strings.ToLower(filepath.Ext(f.out))
 	if ext != ".onnx" && ext != ".safetensors" {
-		return usagef("--out %q: want the name of a file that ends in .onnx or .safetensors", f.out)
+		return cli.Usagef("--out %q: want the name of a file that ends in .onnx or .safetensors", f.out)
 	}
 	files := []string{f.out}
 	if ext != ".onnx" {
 		files = append(files, filepath.Join(filepath.Dir(f.out), "README.md"))
 	}
-	if err := f.checkReplace(append(slices.Clone(files), calibrations.Path(f.out, false))...); err != nil {
+	if err := f.CheckReplace(append(slices.Clone(files), calibrations.Path(f.out, false))...); err != nil {
 		return err
 	}
-	m, err := f.model(ctx, a)
+	m, err := f.Load(ctx, a)
 	if err != nil {
 		return err
 	}
 	if ext != ".onnx" && m.Net.Quantization() != nil {
-		return usagef("--out %q: the network is in 8 bits: want a name that ends in .onnx, or its run in float32",
+		return cli.Usagef("--out %q: the network is in 8 bits: want a name that ends in .onnx, or its run in float32",
 			f.out)
 	}
-	of, err := calibrations.FromNetwork(m, f.run, f.network)
+	of, err := calibrations.FromNetwork(m, f.Run, f.Network)
 	if err != nil {
 		return err
 	}
@@ -111,37 +117,38 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 		files = append(files, calibrations.Path(f.out, false))
 	}
 	if ext != ".onnx" {
-		c := card.Card{Model: m, File: f.out, Run: f.run, Calibration: says,
+		c := card.Card{Model: m, File: f.out, Run: f.Run, Calibration: says,
 			CalibrationFile: calibrations.Path(f.out, false)}
 		if err := atomic.WriteFile(files[1], c.Write); err != nil {
 			return err
 		}
 	}
-	if err := f.recordMade(files...); err != nil {
+	if err := f.RecordMade(files...); err != nil {
 		return err
 	}
-	return a.printExported(m, files)
+	return printExported(a, m, files)
 }
 
-func (a *app) printExported(m *run.Model, files []string) error {
+func printExported(a *console.Console, m *run.Model, files []string) error {
 	in := m.Net.Spec().Input
-	if a.json {
-		return a.printJSON(map[string]any{"files": files, "input": in, "dim": m.Net.Dim()})
+	if a.JSON {
+		return a.PrintJSON(map[string]any{"files": files, "input": in, "dim": m.Net.Dim()})
 	}
 	for _, path := range files {
 		st, err := os.Stat(path)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.out, "%s: %s\n", path, budget.Format(st.Size()))
+		fmt.Fprintf(a.Out, "%s: %s\n", path, budget.Format(st.Size()))
 	}
-	_, err := fmt.Fprintf(a.out, "images of %s in, %d values out\n", in, m.Net.Dim())
+	_, err := fmt.Fprintf(a.Out, "images of %s in, %d values out\n", in, m.Net.Dim())
 	return err
 }
 
 // copyCalibration copies the calibration of the network, if it has one, beside the exported file. It
 // returns the copy.
-func (f *exportFlags) copyCalibration(a *app, m *run.Model, of *calibrations.Distances) (*decide.Calibration, error) {
+func (f *exportFlags) copyCalibration(a *console.Console, m *run.Model,
+	of *calibrations.Distances) (*decide.Calibration, error) {
 	as, err := m.Identity(filepath.Base(f.out))
 	if err != nil {
 		return nil, err
@@ -150,5 +157,5 @@ func (f *exportFlags) copyCalibration(a *app, m *run.Model, of *calibrations.Dis
 	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err // the old calibration was of the network that the file held before
 	}
-	return a.copyCalibration(of, to, as)
+	return copyCalibration(a, of, to, as)
 }

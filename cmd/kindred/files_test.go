@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 )
 
 // TestAbsent: where nothing is at a path, a command says what it may be, and names no call of the system.
@@ -13,25 +15,25 @@ func TestAbsent(t *testing.T) {
 		line string
 		want []string
 	}{
-		{"calibrate none", []string{wantRun, wantIndex, wantVectors}},
-		{"calibrate none.npy", []string{wantRun, wantIndex, wantVectors}},
-		{"calibrate none --check photos", []string{wantRun, wantIndex, wantVectors}},
-		{"diagnose none", []string{wantRun, wantVectors}},
-		{"discover none --out out", []string{wantRun, wantVectors}},
-		{"clean none --out out", []string{wantRun, wantVectors}},
-		{"eval --embeddings none.npy", []string{wantVectors}},
-		{"map --embeddings none.npy --out map.html", []string{wantVectors}},
-		{"neighbours --embeddings none.npy --out out", []string{wantVectors}},
-		{"identify photos --run none --in photos", []string{wantRun}},
-		{"identify photos --index none", []string{wantIndex}},
-		{"search photos --run none --in photos", []string{wantRun}},
-		{"search photos --index none", []string{wantIndex}},
-		{"embed --run none --data photos --out E.npy", []string{wantRun}},
-		{"report none", []string{wantRun}},
-		{"index create none photos --out ix", []string{wantRun}},
-		{"index check none", []string{wantIndex}},
-		{"index search none --id x", []string{wantIndex}},
-		{"serve none", []string{wantIndex}},
+		{"calibrate none", []string{inputs.WantRun, inputs.WantIndex, inputs.WantVectors}},
+		{"calibrate none.npy", []string{inputs.WantRun, inputs.WantIndex, inputs.WantVectors}},
+		{"calibrate none --check photos", []string{inputs.WantRun, inputs.WantIndex, inputs.WantVectors}},
+		{"diagnose none", []string{inputs.WantRun, inputs.WantVectors}},
+		{"discover none --out out", []string{inputs.WantRun, inputs.WantVectors}},
+		{"clean none --out out", []string{inputs.WantRun, inputs.WantVectors}},
+		{"eval --embeddings none.npy", []string{inputs.WantVectors}},
+		{"map --embeddings none.npy --out map.html", []string{inputs.WantVectors}},
+		{"neighbours --embeddings none.npy --out out", []string{inputs.WantVectors}},
+		{"identify photos --run none --in photos", []string{inputs.WantRun}},
+		{"identify photos --index none", []string{inputs.WantIndex}},
+		{"search photos --run none --in photos", []string{inputs.WantRun}},
+		{"search photos --index none", []string{inputs.WantIndex}},
+		{"embed --run none --data photos --out E.npy", []string{inputs.WantRun}},
+		{"report none", []string{inputs.WantRun}},
+		{"index create none photos --out ix", []string{inputs.WantRun}},
+		{"index check none", []string{inputs.WantIndex}},
+		{"index search none --id x", []string{inputs.WantIndex}},
+		{"serve none", []string{inputs.WantIndex}},
 	} {
 		code, _, stderr := runArgs(t, strings.Fields(c.line)...)
 		if code == exitOK || strings.Contains(stderr, "stat ") ||

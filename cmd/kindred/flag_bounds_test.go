@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
 )
 
 // Numbers that make no sense are refused by their flag's name before anything is
@@ -80,20 +82,20 @@ func TestSheetOfMoreImagesThanThereAre(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	for _, v := range []float64{0, 0.5, 1} {
-		if err := checkBetween("p", v, 0, 1); err != nil {
+		if err := flags.CheckBetween("p", v, 0, 1); err != nil {
 			t.Errorf("%g: %v", v, err)
 		}
 	}
 	for _, v := range []float64{math.Nextafter(0, -1), math.Nextafter(1, 2), math.NaN()} {
-		if checkBetween("p", v, 0, 1) == nil {
+		if flags.CheckBetween("p", v, 0, 1) == nil {
 			t.Errorf("%g passes", v)
 		}
 	}
-	if checkMebibytes("x", 1) != nil || checkMebibytes("x", math.MaxInt64>>20) != nil ||
-		checkMebibytes("x", math.MaxInt64>>20+1) == nil {
+	if flags.CheckMebibytes("x", 1) != nil || flags.CheckMebibytes("x", math.MaxInt64>>20) != nil ||
+		flags.CheckMebibytes("x", math.MaxInt64>>20+1) == nil {
 		t.Error("sizes in MiB")
 	}
-	if checkPositive("x", 5e-324) != nil || checkPositive("x", math.MaxFloat64) != nil {
+	if flags.CheckPositive("x", 5e-324) != nil || flags.CheckPositive("x", math.MaxFloat64) != nil {
 		t.Error("small and large positive numbers")
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
 	"github.com/kindred-ml/kindred/internal/collection/calibrations"
 	"github.com/kindred-ml/kindred/internal/collection/provenance"
 	"github.com/kindred-ml/kindred/internal/test/fakeqdrant"
@@ -311,7 +312,7 @@ func serveTrials() lookingCommand {
 func TestEveryFlagOfEverySource(t *testing.T) {
 	address := makeLookupSources(t)
 	for _, c := range lookingCommands() {
-		cmd, _, err := newRoot(&app{}).Find(strings.Fields(c.path))
+		cmd, _, err := newRoot(&console.Console{}).Find(strings.Fields(c.path))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -470,7 +471,7 @@ func makeLookupSources(t *testing.T) string {
 // addOtherColumn adds a column to a file of embeddings, and writes it as E.csv.
 func addOtherColumn(t *testing.T, file string) {
 	t.Helper()
-	e, err := embeddingFormats().Read(file)
+	e, err := cli.EmbeddingFormats().Read(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/collection/provenance"
 )
 
@@ -27,12 +28,12 @@ func makeForeignFolder(t *testing.T) {
 	mustRun(t, "index", "create", "--network", "m.onnx", "photos", "--out", "a.index")
 	mustRun(t, "calibrate", "a.index")
 	mustRun(t, "calibrate", "a.parquet", "--distance", "cosine")
-	tab, err := embeddingFormats().Read("a.parquet")
+	tab, err := cli.EmbeddingFormats().Read("a.parquet")
 	if err != nil {
 		t.Fatal(err)
 	}
 	tab.Network = embedding.Network{}
-	if err := embeddingFormats().Write("u.csv", tab); err != nil {
+	if err := cli.EmbeddingFormats().Write("u.csv", tab); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -131,12 +132,12 @@ func TestRewrittenEmbeddings(t *testing.T) {
 	mustRun(t, identify...)
 	write := func(change func(e *embedding.Table)) {
 		t.Helper()
-		e, err := embeddingFormats().Read("a.parquet")
+		e, err := cli.EmbeddingFormats().Read("a.parquet")
 		if err != nil {
 			t.Fatal(err)
 		}
 		change(e)
-		if err := embeddingFormats().Write("u.csv", e); err != nil {
+		if err := cli.EmbeddingFormats().Write("u.csv", e); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,11 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/app/remote/decoders"
 	"github.com/kindred-ml/kindred/internal/format/heic"
 )
 
-func newFormats(a *app) *cobra.Command {
+func newFormats(a *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "formats",
 		Short: "List the formats of images, and fetch the decoder for HEIC",
@@ -25,13 +30,13 @@ the format are in force in several countries. 'kindred formats get heic' fetches
 into the folder of decoders: $KINDRED_DECODERS, else kindred/decoders in the user's
 cache folder. You may also put a decoder of your own there; 'get' replaces it.`,
 		Args: exactArgs(),
-		RunE: func(*cobra.Command, []string) error { return a.listFormats() },
+		RunE: func(*cobra.Command, []string) error { return listFormats(a) },
 	}
 	cmd.AddCommand(newFormatsGet(a))
 	return cmd
 }
 
-func (a *app) listFormats() error {
+func listFormats(a *console.Console) error {
 	path, err := heic.Path()
 	if err != nil {
 		return err
@@ -42,8 +47,8 @@ func (a *app) listFormats() error {
 	if unreadable != nil {
 		answer["heic_decoder_error"] = unreadable.Error()
 	}
-	return a.printResult(answer, func() error {
-		w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	return a.PrintResult(answer, func() error {
+		w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "FORMAT\tEXTENSIONS\t")
 		for _, f := range list {
 			note := ""
@@ -59,7 +64,7 @@ func (a *app) listFormats() error {
 	})
 }
 
-func newFormatsGet(a *app) *cobra.Command {
+func newFormatsGet(a *console.Console) *cobra.Command {
 	var g decoders.Getter
 	cmd := &cobra.Command{
 		Use:       "get heic",
@@ -75,25 +80,25 @@ picture at a time and nothing else.`,
 		Args: exactArgs("heic"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !strings.EqualFold(args[0], "heic") {
-				return usagef("no decoder is called %q: the one to fetch is heic", args[0])
+				return cli.Usagef("no decoder is called %q: the one to fetch is heic", args[0])
 			}
-			return a.getDecoder(cmd.Context(), g)
+			return getDecoder(cmd.Context(), a, g)
 		},
 	}
 	cmd.Flags().BoolVar(&g.Offline, "offline", false, "use no network: only check the decoder that is here")
-	newFlags(cmd).text(&g.From, "from", "",
+	flags.New(cmd).Text(&g.From, "from", "",
 		"address to fetch the compressed decoder from instead of the official one; "+
-			"it is checked as well", completeNothing)
+			"it is checked as well", complete.Nothing)
 	return cmd
 }
 
-func (a *app) getDecoder(ctx context.Context, g decoders.Getter) error {
+func getDecoder(ctx context.Context, a *console.Console, g decoders.Getter) error {
 	var end func()
-	g.Client, g.Progress, end = a.newDownload("heic")
+	g.Client, g.Progress, end = inputs.NewDownload(a, "heic")
 	defer end()
 	r, err := g.Get(ctx)
 	if err != nil {
 		return err
 	}
-	return a.printResultf(r, "%s\n  sha256 %s (as published)\n", r.Path, r.SHA256)
+	return a.PrintResultf(r, "%s\n  sha256 %s (as published)\n", r.Path, r.SHA256)
 }

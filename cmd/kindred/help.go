@@ -7,26 +7,30 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
 )
 
 // commandGroup is a heading of 'kindred --help' and the constructors of its commands.
 type commandGroup struct {
 	title    string
-	commands []func(*app) *cobra.Command
+	commands []func(*console.Console) *cobra.Command
 }
 
 // commandGroups lists all commands in the order of the help.
 var commandGroups = []commandGroup{
-	{"Start with", []func(*app) *cobra.Command{newTrain, newSearch, newReport}},
-	{"Find and decide", []func(*app) *cobra.Command{newIndex, newServe, newCalibrate, newIdentify, newNeighbours,
+	{"Start with", []func(*console.Console) *cobra.Command{newTrain, newSearch, newReport}},
+	{"Find and decide", []func(*console.Console) *cobra.Command{newIndex, newServe, newCalibrate, newIdentify,
+		newNeighbours,
 		newPlan}},
-	{"Examine data and labels", []func(*app) *cobra.Command{newData, newClean, newDiscover, newApply,
+	{"Examine data and labels", []func(*console.Console) *cobra.Command{newData, newClean, newDiscover, newApply,
 		newMap}},
-	{"Measure", []func(*app) *cobra.Command{newEval, newDiagnose, newLoss, newBench}},
-	{"Networks", []func(*app) *cobra.Command{newWeights, newNetwork, newEmbed, newExport, newQuantize}},
-	{"Experiment", []func(*app) *cobra.Command{newInit, newSweep, newCompare, newReproduce, newTheory}},
-	{"Many machines", []func(*app) *cobra.Command{newWorker, newJobs}},
-	{"This program", []func(*app) *cobra.Command{newDoctor, newFormats, newCache, newVersionCommand, newMan}},
+	{"Measure", []func(*console.Console) *cobra.Command{newEval, newDiagnose, newLoss, newBench}},
+	{"Networks", []func(*console.Console) *cobra.Command{newWeights, newNetwork, newEmbed, newExport, newQuantize}},
+	{"Experiment", []func(*console.Console) *cobra.Command{newInit, newSweep, newCompare, newReproduce, newTheory}},
+	{"Many machines", []func(*console.Console) *cobra.Command{newWorker, newJobs}},
+	{"This program", []func(*console.Console) *cobra.Command{newDoctor, newFormats, newCache, newVersionCommand,
+		newMan}},
 }
 
 // maxFlags is the most flags of a command whose help lists them under one heading.
@@ -47,7 +51,7 @@ var mainFlags = map[string]string{
 }
 
 // addCommands adds all commands under their headings.
-func addCommands(root *cobra.Command, a *app) {
+func addCommands(root *cobra.Command, a *console.Console) {
 	for _, g := range commandGroups {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
 		for _, create := range g.commands {

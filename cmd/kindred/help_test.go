@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
 )
 
 // TestMainFlags: the help of a command with many flags lists a few of them first, and every flag once.
@@ -44,7 +46,7 @@ func TestMainFlags(t *testing.T) {
 			}
 		})
 	}
-	visit(newRoot(&app{out: io.Discard, err: io.Discard}))
+	visit(newRoot(&console.Console{Out: io.Discard, Err: io.Discard}))
 	for path := range left {
 		t.Errorf("there is no command %s", path)
 	}

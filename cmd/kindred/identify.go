@@ -12,6 +12,12 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/app/cli/calibrate"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/decisions"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
+	"github.com/kindred-ml/kindred/internal/app/cli/outputs"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -20,8 +26,8 @@ import (
 )
 
 type identifyFlags struct {
-	lookup            lookupFlags
-	to                outDir
+	lookup            inputs.LookupFlags
+	to                outputs.Folder
 	choices           choiceFlags
 	calibration       string
 	data, table       string
@@ -29,12 +35,12 @@ type identifyFlags struct {
 	shown, neighbours int // photos, and neighbours of each, on the pages
 }
 
-func newIdentify(a *app) *cobra.Command {
-	f := identifyFlags{lookup: lookupFlags{a: a}}
-	f.lookup.spec.Way = ": use --vector"
+func newIdentify(a *console.Console) *cobra.Command {
+	f := identifyFlags{lookup: inputs.LookupFlags{A: a}}
+	f.lookup.Spec.Way = ": use --vector"
 	cmd := &cobra.Command{
 		Use:               "identify PHOTO... --index INDEX | --run DIR --in PATH | --embeddings FILE | --choices A,B",
-		ValidArgsFunction: completeFiles,
+		ValidArgsFunction: complete.Files,
 		Short:             "Give photos a label with its probability, or call them unknown",
 		Long: `identify looks photos up in a gallery with labels. It prints for each photo the likeliest
 label with its probability and the runner-up, or that the photo is unknown. It decides by the
@@ -72,8 +78,8 @@ fill more pages.`,
   kindred identify front.jpg back.jpg --together --index photos.index --out why
   kindred identify --data new-photos/ --index photos.index --table decisions.csv`,
 		Args: func(_ *cobra.Command, photos []string) error {
-			if len(photos) == 0 && f.lookup.spec.Vector+f.data == "" {
-				return usagef("missing argument PHOTO, --data or --vector: the photos to identify")
+			if len(photos) == 0 && f.lookup.Spec.Vector+f.data == "" {
+				return cli.Usagef("missing argument PHOTO, --data or --vector: the photos to identify")
 			}
 			return nil
 		},
@@ -82,7 +88,7 @@ fill more pages.`,
 			if err := f.check(cmd, photos); err != nil {
 				return err
 			}
-			if f.lookup.spec.Choices {
+			if f.lookup.Spec.Choices {
 				return f.identifyByWords(cmd.Context(), photos)
 			}
 			return f.identify(cmd.Context(), photos)
@@ -94,19 +100,19 @@ fill more pages.`,
 
 // add adds the flags.
 func (f *identifyFlags) add(cmd *cobra.Command) {
-	fs, spec := newFlags(cmd), &f.lookup.spec
-	fs.text(&spec.Index, "index", "", "gallery and network: an index", completeFolders)
-	fs.text(&spec.In, "in", "", "gallery: a folder of classes, a manifest, an archive or a data set by name",
-		completeDatasets)
-	fs.embeddings(&spec.Embeddings, "gallery: embeddings with labels")
-	fs.labels(&spec.Labels, "labels of --embeddings")
-	fs.column(&spec.Column, "column of labels; "+firstColumn+"; label for an index")
-	fs.vector(&spec.Vector, "embeddings by the same network, instead of photos")
-	fs.forceNetwork(&spec.ForceNetwork)
-	fs.text(&f.data, "data", "", "data set by name or path, instead of photos", completeDatasets)
-	fs.dataDir(&f.lookup.dataDir)
-	fs.text(&f.calibration, "calibration", "", "file of the calibration; default: in the folder of the index or "+
-		"the run, or beside --embeddings", completeFiles)
+	fs, spec := flags.New(cmd), &f.lookup.Spec
+	fs.Text(&spec.Index, "index", "", "gallery and network: an index", complete.Folders)
+	fs.Text(&spec.In, "in", "", "gallery: a folder of classes, a manifest, an archive or a data set by name",
+		complete.Datasets)
+	fs.Embeddings(&spec.Embeddings, "gallery: embeddings with labels")
+	fs.Labels(&spec.Labels, "labels of --embeddings")
+	fs.Column(&spec.Column, "column of labels; "+flags.FirstColumn+"; label for an index")
+	fs.Vector(&spec.Vector, "embeddings by the same network, instead of photos")
+	fs.ForceNetwork(&spec.ForceNetwork)
+	fs.Text(&f.data, "data", "", "data set by name or path, instead of photos", complete.Datasets)
+	fs.DataDir(&f.lookup.DataDir)
+	fs.Text(&f.calibration, "calibration", "", "file of the calibration; default: in the folder of the index or "+
+		"the run, or beside --embeddings", complete.Files)
 	fs.Float64Var(&f.opt.FPIR, "fpir", decide.DefaultFPIR, "share of unknown photos that may get a label")
 	fs.BoolVar(&f.opt.Estimate, "estimate", false, "admit about the share --fpir of unknown photos, without a bound: "+
 		"more photos get a label, and about every second time more unknown ones than --fpir")
@@ -118,56 +124,57 @@ func (f *identifyFlags) add(cmd *cobra.Command) {
 	fs.BoolVar(&f.opt.ByClass, "by-class", true, "compute sets of --coverage from the class's own items if it has "+
 		"enough (19 for 0.95), else from the classes of the calibration")
 	fs.BoolVar(&f.opt.Together, "together", false, "all photos are of one thing")
-	fs.text(&f.table, "table", "", "file to write the decisions to, the undecided first (.csv)", completeFiles)
-	f.to.add(cmd, "folder for identify.html, which shows why; created if missing", "table")
+	fs.Text(&f.table, "table", "", "file to write the decisions to, the undecided first (.csv)", complete.Files)
+	f.to.Add(cmd, "folder for identify.html, which shows why; created if missing", "table")
 	fs.IntVar(&f.shown, "queries", 200, "decisions to show on the pages of --out, the undecided first")
 	fs.IntVar(&f.neighbours, "neighbours", 12, "neighbours to show of each photo on the pages of --out")
-	fs.outside(&f.lookup.outside)
+	fs.Outside(&f.lookup.Outside)
 	cli.AddStrict(fs.FlagSet, &spec.Strict)
 	f.choices.add(fs)
-	addTower(cmd, &spec.Words, towerHelp+" of --index")
-	f.lookup.network.add(cmd)
+	inputs.AddTower(cmd, &spec.Words, inputs.TowerHelp+" of --index")
+	f.lookup.Network.Add(cmd)
 }
 
 // check refuses flags with wrong values and flags that do not apply.
 func (f *identifyFlags) check(cmd *cobra.Command, photos []string) error {
-	spec := &f.lookup.spec
+	spec := &f.lookup.Spec
 	spec.Choices, spec.Memory = f.choices.labels != nil, 256<<20
 	kind := spec.Kind()
 	if kind == lookup.None {
-		return usagef("missing --index, --in, --embeddings or --choices: the gallery or the labels")
+		return cli.Usagef("missing --index, --in, --embeddings or --choices: the gallery or the labels")
 	}
-	if err := cmp.Or(f.lookup.check(cmd), checkRules(cmd, kind.String(),
-		flagRule{"words template", spec.Choices, "", "labels are those of a gallery; --choices gives words"},
-		flagRule{"by-class", !spec.Choices, "coverage", "it needs the sets of labels"},
-		flagRule{"queries neighbours", !spec.Choices, "out", "it applies to the pages"},
-		flagRule{"force", !spec.Choices, "out table", "it replaces results of --out"})); err != nil {
+	if err := cmp.Or(f.lookup.Check(cmd), flags.Check(cmd, kind.String(),
+		flags.When("words template", spec.Choices, "", "labels are those of a gallery; --choices gives words"),
+		flags.When("by-class", !spec.Choices, "coverage", "it needs the sets of labels"),
+		flags.When("queries neighbours", !spec.Choices, "out", "it applies to the pages"),
+		flags.When("force", !spec.Choices, "out table", "it replaces results of --out"))); err != nil {
 		return err
 	}
 	if f.data != "" && len(photos) > 0 || spec.Vector != "" && (len(photos) > 0 || f.data != "") {
-		return usagef("give photos, --data or --vector")
+		return cli.Usagef("give photos, --data or --vector")
 	}
 	if spec.Choices {
-		if spec.Index != "" && f.lookup.network.networkText() != "" {
-			return usagef("--run and --network do not apply to an index: it contains its network")
+		if spec.Index != "" && f.lookup.Network.NetworkText() != "" {
+			return cli.Usagef("--run and --network do not apply to an index: it contains its network")
 		}
 		return f.choices.check(spec)
 	}
-	if kind == lookup.Photos && f.lookup.network.networkText()+f.calibration == "" { // before a network is fetched
-		return usagef("missing --calibration: kindred calibrate makes one")
+	if kind == lookup.Photos && f.lookup.Network.NetworkText()+f.calibration == "" { // before a network is fetched
+		return cli.Usagef("missing --calibration: kindred calibrate makes one")
 	}
-	return cmp.Or(checkAtLeast("queries", f.shown, 1), checkAtLeast("neighbours", f.neighbours, 1), f.checkShares())
+	return cmp.Or(flags.CheckAtLeast("queries", f.shown, 1), flags.CheckAtLeast("neighbours", f.neighbours, 1),
+		f.checkShares())
 }
 
 func (f *identifyFlags) identify(ctx context.Context, photos []string) error {
-	a, table := f.lookup.a, outFiles{f.to.outputFlags}
-	if err := table.prepare(f.table); err != nil {
+	a, table := f.lookup.A, outputs.Files{Flags: f.to.Flags}
+	if err := table.Prepare(f.table); err != nil {
 		return err
 	}
-	if err := cmp.Or(f.to.chooseDir("", identifyPageName(0)), f.to.makeDir()); err != nil {
+	if err := cmp.Or(f.to.Choose("", decisions.PageName(0)), f.to.Make()); err != nil {
 		return err
 	}
-	source, err := lookup.Open(ctx, &f.lookup.spec, &f.lookup)
+	source, err := lookup.Open(ctx, &f.lookup.Spec, &f.lookup)
 	if err != nil {
 		return err
 	}
@@ -185,18 +192,19 @@ func (f *identifyFlags) identify(ctx context.Context, photos []string) error {
 	if err != nil {
 		return err
 	}
-	f.opt.Voters = f.to.dir != ""
+	f.opt.Voters = f.to.Dir != ""
 	res, err := by.Run(ctx, &f.opt)
 	if err != nil {
 		return err
 	}
 	res.LeftOut = set.LeftOut
-	if f.to.dir != "" {
-		s := identifySheet{f: f, Identifier: by, queries: set, res: res}
-		if s.same, err = says.GalleryRates(*by.Basis.Known, f.opt.Strangers); err != nil {
+	if f.to.Dir != "" {
+		pages := decisions.Pages{Identifier: by, Queries: set, Results: res, Strangers: f.opt.Strangers, Shown: f.shown,
+			Neighbours: f.neighbours}
+		if pages.Same, err = says.GalleryRates(*by.Basis.Known, f.opt.Strangers); err != nil {
 			return err
 		}
-		if res.Files, err = s.write(ctx, a); err != nil {
+		if res.Files, err = pages.Write(ctx, &f.to, inputs.NoteUnread(a)); err != nil {
 			return err
 		}
 	}
@@ -204,24 +212,24 @@ func (f *identifyFlags) identify(ctx context.Context, photos []string) error {
 		if err := atomic.WriteFile(f.table, res.Write); err != nil {
 			return err
 		}
-		if err := table.recordMade(f.table); err != nil {
+		if err := table.RecordMade(f.table); err != nil {
 			return err
 		}
 	}
-	if a.json {
-		return a.printJSON(res)
+	if a.JSON {
+		return a.PrintJSON(res)
 	}
-	if err := a.printIdentified(res); err != nil {
+	if err := printIdentified(a, res); err != nil {
 		return err
 	}
-	return a.printSummary(res)
+	return printSummary(a, res)
 }
 
 // embedQueries embeds the photos to identify, or reads their embeddings.
 func (f *identifyFlags) embedQueries(ctx context.Context, source *lookup.Source, photos []string) (*lookup.Set,
 	[]lookup.Query,
 	error) {
-	if f.lookup.spec.Vector != "" {
+	if f.lookup.Spec.Vector != "" {
 		return source.ReadVectors()
 	}
 	return source.EmbedPhotos(ctx, photos, f.data)
@@ -239,14 +247,14 @@ func (f *identifyFlags) checkShares() error {
 		{"coverage", f.opt.Coverage, "; leave it out to print no sets"},
 	} {
 		if f.opt.Given(of.flag) && !(of.value > 0 && of.value < 1) {
-			return usagef("--%s %g: must be above 0 and below 1%s", of.flag, of.value, of.way)
+			return cli.Usagef("--%s %g: must be above 0 and below 1%s", of.flag, of.value, of.way)
 		}
 	}
 	return nil
 }
 
-func (a *app) printIdentified(res *lookup.Decisions) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+func printIdentified(a *console.Console, res *lookup.Decisions) error {
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	for _, q := range res.Queries {
 		if q.Answer == api.AnswerPicture {
 			fmt.Fprintf(w, "%s\tthis very picture: %s\n\tthe other items:", q.Query,
@@ -275,24 +283,24 @@ func (a *app) printIdentified(res *lookup.Decisions) error {
 }
 
 // printSummary prints how many photos have a label and what other rates would give, to standard error.
-func (a *app) printSummary(res *lookup.Decisions) error {
+func printSummary(a *console.Console, res *lookup.Decisions) error {
 	s := res.Summary
 	n := len(res.Queries)
-	fmt.Fprintf(a.err, "\n%d of %s with a label, %d unknown (%s); %s\n", s.Named, enum.Count(n, "decision"), s.Unknown,
+	fmt.Fprintf(a.Err, "\n%d of %s with a label, %d unknown (%s); %s\n", s.Named, enum.Count(n, "decision"), s.Unknown,
 		s.Mode, escape.Text(s.Why))
 	if s.Pictures > 0 {
-		fmt.Fprintf(a.err, "%d of %s are items of the gallery: each is known, and the summary counts the votes of the "+
+		fmt.Fprintf(a.Err, "%d of %s are items of the gallery: each is known, and the summary counts the votes of the "+
 			"other items\n", s.Pictures, enum.Count(n, "decision"))
 	}
 	if s.Mode == lookup.ModeClosed {
-		_, err := fmt.Fprintf(a.err, "%d have a probability of %g or more\n", s.Sure, lookup.SureProbability)
+		_, err := fmt.Fprintf(a.Err, "%d have a probability of %g or more\n", s.Sure, lookup.SureProbability)
 		return err
 	}
 	if s.From == calibrate.FromSeen {
-		fmt.Fprintln(a.err, "the calibration was learned from classes that training saw: more unknown photos are "+
+		fmt.Fprintln(a.Err, "the calibration was learned from classes that training saw: more unknown photos are "+
 			"admitted than it says")
 	}
-	w := tabwriter.NewWriter(a.err, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Err, 0, 0, 2, ' ', 0)
 	needed := "distance"
 	if s.Within == 0 {
 		needed = "probability"

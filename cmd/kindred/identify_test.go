@@ -19,6 +19,8 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/app/cli/calibrate"
+	"github.com/kindred-ml/kindred/internal/app/cli/decisions"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -59,7 +61,7 @@ func TestCalibrateAndIdentify(t *testing.T) {
 	if code != exitOK {
 		t.Fatal(stderr)
 	}
-	var made calibrationResult
+	var made calibrate.Result
 	if err := json.Unmarshal([]byte(stdout), &made); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +152,7 @@ func TestCheckUnlabelled(t *testing.T) {
 	if code, _, stderr := runArgs(t, "calibrate", known); code != exitOK {
 		t.Fatal(stderr)
 	}
-	check := func(what string) (res calibrationResult, text string) {
+	check := func(what string) (res calibrate.Result, text string) {
 		t.Helper()
 		code, out, stderr := runArgs(t, "calibrate", known, "--check", filepath.Join(dir, what), "--json")
 		if code != exitOK {
@@ -318,8 +320,8 @@ func TestIdentifyPages(t *testing.T) {
 		"A label needs ", "At most 5", "of unknown photos get that much",
 		"<h2>unknown: Q.csv#row=", "not by their number", `href="./identify-2.html"`,
 		"no picture", "it is one of these", "Sets are computed from the class&#39;s own items for 0 of 20 classes")
-	if n := strings.Count(first, "; the same: "); n != 5*photosPerPage {
-		t.Errorf("%d neighbours on a page of %d photos", n, photosPerPage)
+	if n := strings.Count(first, "; the same: "); n != 5*decisions.PhotosPerPage {
+		t.Errorf("%d neighbours on a page of %d photos", n, decisions.PhotosPerPage)
 	}
 	second, err := os.ReadFile(filepath.Join(out, "identify-2.html"))
 	if err != nil {
@@ -369,8 +371,8 @@ func TestIdentifyPageOfAnIndex(t *testing.T) {
 		}
 	}
 	pictures := 0
-	for i := range 320 / photosPerPage {
-		text, err := os.ReadFile(filepath.Join(out, identifyPageName(i)))
+	for i := range 320 / decisions.PhotosPerPage {
+		text, err := os.ReadFile(filepath.Join(out, decisions.PageName(i)))
 		if err != nil {
 			t.Fatal(err)
 		}

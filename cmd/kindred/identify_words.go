@@ -8,6 +8,11 @@ import (
 	"text/tabwriter"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 	"github.com/kindred-ml/kindred/internal/network/textencoder"
 )
@@ -15,25 +20,25 @@ import (
 // choiceFlags give labels as words.
 type choiceFlags struct{ labels, templates []string }
 
-func (f *choiceFlags) add(fs flags) {
-	fs.list(&f.labels, "choices", nil, "labels as words, with commas between them, instead of a gallery: the text "+
-		"tower of --words decides", completeNothing)
-	fs.repeated(&f.templates, "template", "text around each label of --choices, with {} for the label; may be "+
-		"repeated, and the mean decides (default \""+textencoder.Template+"\")", completeNothing)
+func (f *choiceFlags) add(fs flags.Set) {
+	fs.List(&f.labels, "choices", nil, "labels as words, with commas between them, instead of a gallery: the text "+
+		"tower of --words decides", complete.Nothing)
+	fs.Repeated(&f.templates, "template", "text around each label of --choices, with {} for the label; may be "+
+		"repeated, and the mean decides (default \""+textencoder.Template+"\")", complete.Nothing)
 }
 
 // check refuses labels and templates with wrong values.
 func (f *choiceFlags) check(spec *lookup.Spec) error {
 	if spec.Index == "" && spec.NetworkName() == "" {
-		return usagef("--choices needs --network, or --index: the network that embeds the photos")
+		return cli.Usagef("--choices needs --network, or --index: the network that embeds the photos")
 	}
 	if len(f.labels) < 2 {
-		return usagef("--choices %s: want two labels or more", strings.Join(f.labels, ","))
+		return cli.Usagef("--choices %s: want two labels or more", strings.Join(f.labels, ","))
 	}
 	for i, c := range f.labels {
 		f.labels[i] = strings.TrimSpace(c)
 		if f.labels[i] == "" || slices.Contains(f.labels[:i], f.labels[i]) {
-			return usagef("--choices: label %d is %q: must not be empty or occur twice", i+1, f.labels[i])
+			return cli.Usagef("--choices: label %d is %q: must not be empty or occur twice", i+1, f.labels[i])
 		}
 	}
 	if f.templates == nil {
@@ -41,7 +46,7 @@ func (f *choiceFlags) check(spec *lookup.Spec) error {
 	}
 	for _, t := range f.templates {
 		if !strings.Contains(t, textencoder.Slot) {
-			return usagef("--template %q: want {}, where the label stands", t)
+			return cli.Usagef("--template %q: want {}, where the label stands", t)
 		}
 	}
 	return nil
@@ -69,8 +74,8 @@ type labelChoice struct {
 
 // identifyByWords gives each photo the likeliest of labels that are words.
 func (f *identifyFlags) identifyByWords(ctx context.Context, photos []string) error {
-	a := f.lookup.a
-	source, err := lookup.Open(ctx, &f.lookup.spec, &f.lookup)
+	a := f.lookup.A
+	source, err := lookup.Open(ctx, &f.lookup.Spec, &f.lookup)
 	if err != nil {
 		return err
 	}
@@ -83,7 +88,7 @@ func (f *identifyFlags) identifyByWords(ctx context.Context, photos []string) er
 	if err != nil {
 		return fmt.Errorf("--choices: %w", err)
 	}
-	a.printRemarks(labels.Notes)
+	inputs.PrintRemarks(a, labels.Notes)
 	s, queries, err := source.EmbedPhotos(ctx, photos, f.data)
 	if err != nil {
 		return err
@@ -111,11 +116,11 @@ func (f *identifyFlags) identifyByWords(ctx context.Context, photos []string) er
 		})
 		res.Queries = append(res.Queries, one)
 	}
-	return a.printResult(res, func() error { return a.printChoices(res) })
+	return a.PrintResult(res, func() error { return printChoices(a, res) })
 }
 
-func (a *app) printChoices(res *choicesResult) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+func printChoices(a *console.Console, res *choicesResult) error {
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	for _, q := range res.Queries {
 		fmt.Fprintf(w, "%s\t%s\t%.1f %%\tthen %s %.1f %%\n", q.Query, q.Labels[0].Label, 100*q.Labels[0].Probability,
 			q.Labels[1].Label, 100*q.Labels[1].Probability)
@@ -123,7 +128,7 @@ func (a *app) printChoices(res *choicesResult) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(a.err, "the probabilities are the network's own, among these labels: they have no stated "+
+	_, err := fmt.Fprintln(a.Err, "the probabilities are the network's own, among these labels: they have no stated "+
 		"error, and no photo is unknown")
 	return err
 }

@@ -3,24 +3,25 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/store"
 )
 
-func newIndex(a *app) *cobra.Command {
+func newIndex(a *console.Console) *cobra.Command {
 	cmd := &cobra.Command{Use: "index", Short: "Keep embedded items in a folder and search them",
 		Long: `An index is a folder that holds items (an id, a path, any columns), their
 embeddings, and the network that made them. Additions are on the disk when a command
@@ -32,60 +33,11 @@ docs/indexes.md describes its files and the grammar of filters.`}
 	return cmd
 }
 
-// changeIndex opens an index for writing, calls f and closes it.
-func changeIndex(dir string, f func(*index.Index) error) (err error) {
-	x, err := index.Open(dir, index.Options{})
-	var held *lock.HeldError
-	if errors.As(err, &held) {
-		return explainInUse(held)
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, x.Close()) }()
-	return f(x)
-}
-
-// explainInUse adds to the error how an index can be changed while another program has it open.
-func explainInUse(e *lock.HeldError) error {
-	if e.Holder != nil && slices.Contains(e.Holder.Command, "serve") {
-		return fmt.Errorf("%w; change the index through that server (POST, PUT and DELETE /v1/items, "+
-			"docs/serve.md), or let "+
-			"the server follow a folder with 'kindred serve --sync DIR', or stop it; with --read-only it leaves the "+
-			"index free and serves the state at its start", e)
-	}
-	return fmt.Errorf("%w; wait for that program, or stop it", e)
-}
-
-// isIndex reports whether a folder holds an index.
-func isIndex(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, "MANIFEST"))
-	return err == nil
-}
-
-// readIndex opens an index for reading, and prints a warning if acknowledged changes are
-// missing from it.
-func (a *app) readIndex(dir string) (*index.Index, error) {
-	x, err := index.Open(dir, index.Options{ReadOnly: true})
-	if err == nil {
-		a.warnShortfall(x)
-	}
-	return x, err
-}
-
-func (a *app) warnShortfall(x *index.Index) {
-	if s := x.Info().Shortfall; s != nil {
-		dir := escape.Name(x.Dir())
-		fmt.Fprintf(a.err, "kindred: %s: %s; restore the file from a backup, or accept the loss: "+
-			"'kindred index check %s --repair'\n", dir, escape.Text(s.String()), dir)
-	}
-}
-
-func newIndexRemove(a *app) *cobra.Command {
+func newIndexRemove(a *console.Console) *cobra.Command {
 	var filter string
 	cmd := &cobra.Command{
 		Use:               "remove INDEX ID... | INDEX --filter TEXT",
-		ValidArgsFunction: completeOne(completeFolders),
+		ValidArgsFunction: complete.One(complete.Folders),
 		Short:             "Remove items by their ids or by a filter",
 		Long: `remove removes the items with the given ids, or all that pass a filter, from an
 index. It does not delete photos. The space of removed items is freed when segments are
@@ -95,21 +47,21 @@ merged, at the latest by kindred index compact.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
-				return usagef("missing argument INDEX")
+				return cli.Usagef("missing argument INDEX")
 			case len(args) == 1 && filter == "":
-				return usagef("missing ID, or --filter: the items to remove")
+				return cli.Usagef("missing ID, or --filter: the items to remove")
 			case len(args) > 1 && filter != "":
-				return usagef("give ids or --filter, not both")
+				return cli.Usagef("give ids or --filter, not both")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return changeIndex(args[0], func(x *index.Index) error {
-				return a.removeItems(cmd.Context(), x, args[1:], filter)
+			return inputs.ChangeIndex(args[0], func(x *index.Index) error {
+				return removeItems(cmd.Context(), a, x, args[1:], filter)
 			})
 		},
 	}
-	newFlags(cmd).text(&filter, "filter", "", "remove all items that pass: "+filterHelp, completeNothing)
+	flags.New(cmd).Text(&filter, "filter", "", "remove all items that pass: "+filterHelp, complete.Nothing)
 	return cmd
 }
 
@@ -122,12 +74,12 @@ func parseFilter(text string) (*store.Filter, error) {
 	}
 	f, err := store.ParseFilter(text)
 	if err != nil {
-		err = usageError(err)
+		err = cli.UsageError{Err: err}
 	}
 	return f, err
 }
 
-func (a *app) removeItems(ctx context.Context, x *index.Index, ids []string, where string) error {
+func removeItems(ctx context.Context, a *console.Console, x *index.Index, ids []string, where string) error {
 	f, err := parseFilter(where)
 	if err != nil {
 		return err
@@ -142,7 +94,7 @@ func (a *app) removeItems(ctx context.Context, x *index.Index, ids []string, whe
 		return err
 	}
 	left := x.Info().Items
-	return a.printResultf(map[string]any{"index": x.Dir(), "removed": n, "items": left},
+	return a.PrintResultf(map[string]any{"index": x.Dir(), "removed": n, "items": left},
 		"%s: removed %d items, %d are left\n", x.Dir(), n, left)
 }
 
@@ -155,19 +107,19 @@ type indexInfo struct {
 	Fingerprints int `json:"fingerprints"`
 }
 
-func newIndexInfo(a *app) *cobra.Command {
+func newIndexInfo(a *console.Console) *cobra.Command {
 	return &cobra.Command{
 		Use:               "info INDEX",
-		ValidArgsFunction: completeOne(completeFolders),
+		ValidArgsFunction: complete.One(complete.Folders),
 		Short:             "Show what an index holds",
 		Args:              exactArgs("index"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			x, err := a.readIndex(args[0])
+			x, err := inputs.ReadIndex(a, args[0])
 			if err != nil {
 				return err
 			}
 			defer x.Close()
-			return a.printIndex(args[0], x)
+			return printIndex(a, args[0], x)
 		},
 	}
 }
@@ -194,7 +146,7 @@ func folderBytes(dir string) (int64, error) {
 }
 
 // printIndex prints what the index in a folder holds.
-func (a *app) printIndex(dir string, x *index.Index) error {
+func printIndex(a *console.Console, dir string, x *index.Index) error {
 	bytes, err := folderBytes(dir)
 	if err != nil {
 		return err
@@ -207,11 +159,11 @@ func (a *app) printIndex(dir string, x *index.Index) error {
 	for _, n := range sizes {
 		i.Fingerprints += n
 	}
-	return a.printResult(i, func() error { return a.printIndexInfo(i) })
+	return a.PrintResult(i, func() error { return printIndexInfo(a, i) })
 }
 
-func (a *app) printIndexInfo(i *indexInfo) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+func printIndexInfo(a *console.Console, i *indexInfo) error {
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "items\t%d\n", i.Items)
 	fmt.Fprintf(w, "vectors\tof %d numbers, by %v distance\n", i.Dim, i.Distance)
 	fmt.Fprintf(w, "network\t%s\n", cmp.Or(i.Network.Name, "unknown"))
@@ -241,12 +193,12 @@ func (a *app) printIndexInfo(i *indexInfo) error {
 	return w.Flush()
 }
 
-func newIndexCompact(a *app) *cobra.Command {
+func newIndexCompact(a *console.Console) *cobra.Command {
 	var opt index.CompactOptions
 	var exact bool
 	cmd := &cobra.Command{
 		Use:               "compact INDEX",
-		ValidArgsFunction: completeOne(completeFolders),
+		ValidArgsFunction: complete.One(complete.Folders),
 		Short:             "Rewrite an index without removed items, optionally in lists",
 		Long: `compact rewrites an index as one segment. --lists N divides it into lists of near
 items by k-means, and measures how many of the lists a search must read to reach
@@ -259,14 +211,17 @@ exact only with --exact. Other programs can search meanwhile.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case opt.NumLists < 0 || exact && opt.NumLists > 0:
-				return usagef("--lists %d: want at least 1, and no --no-lists", opt.NumLists)
+				return cli.Usagef("--lists %d: want at least 1, and no --no-lists", opt.NumLists)
 			case exact:
 				opt.NumLists = -1
 			}
-			if err := checkBetween("recall", opt.Recall, 0, 1); err != nil {
+			if err := flags.CheckBetween("recall", opt.Recall, 0, 1); err != nil {
 				return err
 			}
-			return changeIndex(args[0], func(x *index.Index) error { return a.compact(cmd.Context(), x, opt) })
+			return inputs.ChangeIndex(args[0], func(x *index.Index) error {
+				return compactIndex(cmd.Context(), a, x,
+					opt)
+			})
 		},
 	}
 	fs := cmd.Flags()
@@ -277,23 +232,23 @@ exact only with --exact. Other programs can search meanwhile.`,
 	return cmd
 }
 
-func (a *app) compact(ctx context.Context, x *index.Index, opt index.CompactOptions) error {
-	m := a.newMeter("compacting", func(n int64) string { return fmt.Sprintf("%d %%", n/10) })
-	opt.Progress = func(stage string, done float64) { m.showStage(stage, int(1000*done), 1000) }
-	opt.Seed = a.seed
+func compactIndex(ctx context.Context, a *console.Console, x *index.Index, opt index.CompactOptions) error {
+	m := a.NewMeter("compacting", func(n int64) string { return fmt.Sprintf("%d %%", n/10) })
+	opt.Progress = func(stage string, done float64) { m.ShowStage(stage, int(1000*done), 1000) }
+	opt.Seed = a.Seed
 	err := x.Compact(ctx, opt)
-	m.close()
+	m.Close()
 	if err != nil {
 		return err
 	}
-	return a.printIndex(x.Dir(), x)
+	return printIndex(a, x.Dir(), x)
 }
 
-func newIndexCheck(a *app) *cobra.Command {
+func newIndexCheck(a *console.Console) *cobra.Command {
 	var repair bool
 	cmd := &cobra.Command{
 		Use:               "check INDEX",
-		ValidArgsFunction: completeOne(completeFolders),
+		ValidArgsFunction: complete.One(complete.Folders),
 		Short:             "Read all of an index and compare its checksums",
 		Long: `check reads every file of an index, compares the checksums, and checks that every
 item has a vector and is found by its id. It exits with status 1 if something is
@@ -301,23 +256,23 @@ wrong. Without --repair it changes nothing, and prints what would be lost. --rep
 rebuilds what it can, and removes what is lost.`,
 		Args: exactArgs("index"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			m := a.newMeter("checking", bytesUnit)
-			res, err := index.Check(cmd.Context(), args[0], index.CheckOptions{Repair: repair, Progress: m.show})
-			m.close()
+			m := a.NewMeter("checking", console.Bytes)
+			res, err := index.Check(cmd.Context(), args[0], index.CheckOptions{Repair: repair, Progress: m.Show})
+			m.Close()
 			if err != nil {
 				return err
 			}
-			return a.printCheck(args[0], res, repair)
+			return printCheck(a, args[0], res, repair)
 		},
 	}
 	cmd.Flags().BoolVar(&repair, "repair", false, "repair what can be repaired, and remove what is lost")
 	return cmd
 }
 
-func (a *app) printCheck(dir string, res *index.CheckResult, repair bool) error {
+func printCheck(a *console.Console, dir string, res *index.CheckResult, repair bool) error {
 	bad := len(res.Problems) > 0
-	if a.json {
-		if err := a.printJSON(struct {
+	if a.JSON {
+		if err := a.PrintJSON(struct {
 			Index string `json:"index"`
 			*index.CheckResult
 		}{dir, res}); err != nil {
@@ -325,20 +280,20 @@ func (a *app) printCheck(dir string, res *index.CheckResult, repair bool) error 
 		}
 	} else {
 		for _, p := range res.Problems {
-			fmt.Fprintf(a.out, "%s: %s; %s\n", p.File, p.Reason, p.Consequence)
+			fmt.Fprintf(a.Out, "%s: %s; %s\n", p.File, p.Reason, p.Consequence)
 		}
 		if res.Unfinished > 0 {
-			fmt.Fprintf(a.out, "the log ends in %d bytes of an incomplete change, which was never acknowledged: "+
+			fmt.Fprintf(a.Out, "the log ends in %d bytes of an incomplete change, which was never acknowledged: "+
 				"a process or the machine was stopped while it wrote\n", res.Unfinished)
 		}
 		if !bad {
-			fmt.Fprintf(a.out, "%s: %d items in %s, all intact\n", dir, res.Items,
+			fmt.Fprintf(a.Out, "%s: %d items in %s, all intact\n", dir, res.Items,
 				budget.Format(res.Bytes))
 		}
 	}
 	switch {
 	case bad && repair:
-		fmt.Fprintf(a.err, "%s is repaired: %d items\n", escape.Name(dir), res.Items)
+		fmt.Fprintf(a.Err, "%s is repaired: %d items\n", escape.Name(dir), res.Items)
 	case bad:
 		return fmt.Errorf("%s: %d problems; --repair repairs what can be repaired", dir, len(res.Problems))
 	}

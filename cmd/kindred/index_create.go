@@ -8,18 +8,18 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/app/cli"
-	"github.com/kindred-ml/kindred/internal/app/cli/items"
-	"github.com/kindred-ml/kindred/internal/app/cli/shards"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/indexing"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/collection/calibrations"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
@@ -27,60 +27,19 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// itemFlags name the items to add to an index.
-type itemFlags struct {
-	photos             photoFlags
-	embeddings, labels string
-	columns, prefix    string
-	update, strict     bool
-	forceNetwork       bool
-	queued             shareFlags
-}
-
-func (f *itemFlags) add(cmd *cobra.Command) {
-	fs := newFlags(cmd)
-	f.photos.add(cmd)
-	cli.AddStrict(fs.FlagSet, &f.strict)
-	fs.text(&f.embeddings, "embeddings", "", "embeddings by the same network, instead of photos "+
-		"("+strings.Join(embeddingFormats().Extensions(), ", ")+"); --data may name the folder of their photos",
-		completeFiles)
-	fs.forceNetwork(&f.forceNetwork)
-	fs.labels(&f.labels, "labels of --embeddings")
-	fs.text(&f.columns, "columns", "", "file of further columns (.csv or .parquet); its column id or path "+
-		"has the items' ids", completeFiles)
-	fs.text(&f.prefix, "prefix", "", "beginning of the ids, before the photos' names", completeNothing)
-	f.queued.add(cmd)
-}
-
-// check refuses flags that do not apply to the items to add.
-func (f *itemFlags) check(cmd *cobra.Command) error {
-	what := "a file of embeddings (--embeddings)"
-	if f.photos.data == "" {
-		what = "a file of embeddings"
-		if f.embeddings == "" {
-			return usagef("missing photos (--data), or --embeddings: the items to add")
-		}
-	}
-	return checkRules(cmd, what,
-		flagRule{"labels", true, "embeddings", reasonOwnLabels},
-		flagRule{provenance.ForceFlag, true, "embeddings", reasonFile},
-		flagRule{"allow-outside strict queue", f.embeddings == "", "", "photos are not read"},
-		flagRule{"data-dir", f.photos.data != "", "", reasonDataset})
-}
-
 type indexCreateFlags struct {
-	modelFlags
-	itemFlags
-	storeFlags
+	inputs.ModelFlags
+	indexing.Flags
+	inputs.StoreFlags
 	out, distance, store string
 	words                string
 }
 
-func newIndexCreate(a *app) *cobra.Command {
+func newIndexCreate(a *console.Console) *cobra.Command {
 	var f indexCreateFlags
 	cmd := &cobra.Command{
 		Use:               "create RUN PHOTOS --out INDEX | --store URL",
-		ValidArgsFunction: completeTwo(completeRunOrFile, completeDatasets),
+		ValidArgsFunction: complete.Two(complete.RunOrFile, complete.Datasets),
 		Short:             "Make an index of photos, or of embeddings",
 		Long: `create makes the folder of an index, copies the network of the run RUN into it, embeds
 PHOTOS and adds them. --run and --data mean the same as the arguments. --embeddings
@@ -102,96 +61,99 @@ interrupted, kindred index add goes on; if it fails, it removes what it made.`,
   kindred index create runs/photos photos/ --out shared.index --queue queue/
   kindred index create --embeddings E.npy --out E.index`,
 		Args: func(_ *cobra.Command, args []string) error {
-			return f.readArgs(args, &f.photos.data, "the folder of photos", "--data")
+			return f.ReadArgs(args, &f.Photos.Data, "the folder of photos", "--data")
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.createIndex(cmd, &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return createIndex(a, cmd, &f) },
 	}
-	newFlags(cmd).text(&f.out, "out", "", "folder of the index to make", completeFolders)
-	newFlags(cmd).text(&f.store, "store", "", "store of a database to make, instead of --out: "+storeForm,
-		completeNothing)
-	f.storeFlags.add(cmd)
-	newFlags(cmd).distance(&f.distance, "",
+	flags.New(cmd).Text(&f.out, "out", "", "folder of the index to make", complete.Folders)
+	flags.New(cmd).Text(&f.store, "store", "", "store of a database to make, instead of --out: "+inputs.StoreForm,
+		complete.Nothing)
+	f.StoreFlags.Add(cmd)
+	flags.New(cmd).Distance(&f.distance, "",
 		"that of the run's scores; cosine for a network that was not trained here; "+
-			"euclidean for embeddings", anyDistance...)
-	addTower(cmd, &f.words, "folder of the text tower that was trained together with --network (CLIP, SigLIP), to "+
+			"euclidean for embeddings", flags.AnyDistance...)
+	inputs.AddTower(cmd, &f.words, "folder of the text tower that was trained together with --network (CLIP, "+
+		"SigLIP), to "+
 		"search by words")
-	f.modelFlags.add(cmd)
-	f.itemFlags.add(cmd)
+	f.ModelFlags.Add(cmd)
+	f.Flags.Add(cmd)
 	return cmd
 }
 
 // createIndex makes an index and fills it.
-func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
+func createIndex(a *console.Console, cmd *cobra.Command, f *indexCreateFlags) (err error) {
 	ctx, to := cmd.Context(), "an index"
 	switch {
 	case f.out == "" && f.store == "":
-		return usagef("missing --out: the folder of the index, or --store: a store of a database")
+		return cli.Usagef("missing --out: the folder of the index, or --store: a store of a database")
 	case f.out != "" && f.store != "":
-		return usagef("give --out or --store, not both")
+		return cli.Usagef("give --out or --store, not both")
 	}
 	if f.store != "" {
 		to = "a store of a database (--store)"
-		if _, _, err := splitStore(f.store); err != nil {
+		if _, _, err := inputs.SplitStore(f.store); err != nil {
 			return err
 		}
 	}
-	rules := append(f.storeFlags.rules(f.store != ""),
-		flagRule{"words", f.store == "", "", "a store remembers no text tower: give --words to the search"})
-	if err := cmp.Or(f.check(cmd), checkRules(cmd, to, rules...)); err != nil {
+	rules := append(f.StoreFlags.Rules(f.store != ""),
+		flags.When("words", f.store == "", "", "a store remembers no text tower: give --words to the search"))
+	if err := cmp.Or(f.Check(cmd), flags.Check(cmd, to, rules...)); err != nil {
 		return err
 	}
-	if f.words != "" && f.network == "" {
-		return usagef("--words %s applies to --network: a text tower belongs to a network that was trained together "+
+	if f.words != "" && f.Network == "" {
+		return cli.Usagef("--words %s applies to --network: a text tower belongs to a network that was trained "+
+			"together "+
 			"with it and no further", f.words)
 	}
-	if f.run+f.network == "" {
-		if f.embeddings == "" {
-			return usagef("missing argument RUN, or --network: the network that embeds the photos")
+	if f.Run+f.Network == "" {
+		if f.Embeddings == "" {
+			return cli.Usagef("missing argument RUN, or --network: the network that embeds the photos")
 		}
-		if err := checkRules(cmd, "a file of embeddings",
-			flagRule{networkFlagNames, false, "", "it applies to --network, which is missing"},
-			flagRule{provenance.ForceFlag, false, "", "the index takes the network that the file names"}); err != nil {
+		if err := flags.Check(cmd, "a file of embeddings",
+			flags.When(inputs.NetworkFlagNames, false, "", "it applies to --network, which is missing"),
+			flags.When(provenance.ForceFlag, false, "", "the index takes the network that the file "+
+				"names")); err != nil {
 			return err
 		}
 	}
-	f.joint = f.words != ""
+	f.Joint = f.words != ""
 	cfg := index.Config{}
 	if f.distance != "" {
 		if cfg.Distance, err = eval.ParseDistance(f.distance); err != nil {
-			return usageError(err)
+			return cli.UsageError{Err: err}
 		}
 	}
-	if f.out != "" && isIndex(f.out) {
+	if f.out != "" && inputs.IsIndex(f.out) {
 		return f.existsError()
 	}
-	s, err := f.open(ctx, a, func() (*run.Model, error) {
-		if f.run+f.network == "" {
+	s, err := f.Open(ctx, a, func() (*run.Model, error) {
+		if f.Run+f.Network == "" {
 			return nil, nil
 		}
-		return f.model(ctx, a)
+		return f.Load(ctx, a)
 	}, f.networkSource)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if s.model != nil {
-		cfg.Dim = s.model.Net.Spec().OutDim()
+	if s.Model != nil {
+		cfg.Dim = s.Model.Net.Spec().OutDim()
 	} else {
 		cfg.Dim = s.Table.X.Cols
 		cfg.Network = index.Network{Network: s.Table.Network, External: s.Table.Network.Fingerprint != ""}
 	}
 	if f.distance == "" {
-		if s.model != nil {
-			if cfg.Distance, err = s.model.Distance(); err != nil {
+		if s.Model != nil {
+			if cfg.Distance, err = s.Model.Distance(); err != nil {
 				return err
 			}
 		}
 		f.distance = cfg.Distance.String()
 	}
 	if f.store != "" {
-		return a.createStore(ctx, f, s, cfg.Dim)
+		return createStore(ctx, a, f, s, cfg.Dim)
 	}
-	return a.makeIndex(ctx, f, s, cfg)
+	return makeIndex(ctx, a, f, s, cfg)
 }
 
 // networkSource returns the embeddings of the network that the index gets; nil without one.
@@ -199,8 +161,8 @@ func (f *indexCreateFlags) networkSource(m *run.Model) (*provenance.EmbeddingSou
 	if m == nil {
 		return nil, nil
 	}
-	n, err := m.Identity(f.title())
-	return &provenance.EmbeddingSource{Name: f.networkText(), Network: n}, err
+	n, err := m.Identity(f.Title())
+	return &provenance.EmbeddingSource{Name: f.NetworkText(), Network: n}, err
 }
 
 // indexFilePattern matches the names of an index's files.
@@ -209,7 +171,8 @@ var indexFilePattern = regexp.MustCompile(`^(MANIFEST|SPARE|network|calibration\
 // makeIndex makes the folder of an index and fills it. An error removes it; an
 // interruption leaves the items so far, if the index exists by then. The index of another process in the
 // same folder stays, because only the process with the lock makes or removes files.
-func (a *app) makeIndex(ctx context.Context, f *indexCreateFlags, s *itemSource, cfg index.Config) (err error) {
+func makeIndex(ctx context.Context, a *console.Console, f *indexCreateFlags, s *indexing.Source,
+	cfg index.Config) (err error) {
 	undo, err := atomic.TrackChanges(f.out, indexFilePattern.MatchString)
 	if err != nil {
 		return err
@@ -226,7 +189,7 @@ func (a *app) makeIndex(ctx context.Context, f *indexCreateFlags, s *itemSource,
 			err = errors.Join(err, undo())
 		}
 	}()
-	if err := a.setNetwork(f, s.model, &cfg); err != nil {
+	if err := copyNetwork(a, f, s.Model, &cfg); err != nil {
 		return errors.Join(err, mine.Release())
 	}
 	if err := mine.Release(); err != nil { // index.Create takes the lock itself
@@ -238,7 +201,7 @@ func (a *app) makeIndex(ctx context.Context, f *indexCreateFlags, s *itemSource,
 	}
 	begun = true
 	defer func() { err = cmp.Or(err, x.Close()) }()
-	return a.fill(ctx, lookup.ItemsOfIndex(x), s, &f.itemFlags)
+	return indexing.Fill(ctx, a, lookup.ItemsOfIndex(x), s, &f.Flags)
 }
 
 // lockOut makes the folder of --out and locks it, if it holds no index.
@@ -250,7 +213,7 @@ func (f *indexCreateFlags) lockOut() (*lock.Held, error) {
 	if err != nil {
 		return nil, err
 	}
-	if isIndex(f.out) {
+	if inputs.IsIndex(f.out) {
 		return nil, errors.Join(f.existsError(), held.Release())
 	}
 	return held, nil
@@ -261,176 +224,42 @@ func (f *indexCreateFlags) existsError() error {
 	return fmt.Errorf("%s is an index already: add to it with kindred index add, or choose another --out", f.out)
 }
 
-// setNetwork copies the network of an index, if it has one, and the network's calibration into the folder.
-func (a *app) setNetwork(f *indexCreateFlags, m *run.Model, cfg *index.Config) (err error) {
+// copyNetwork copies the network of an index, if it has one, and the network's calibration into the folder.
+func copyNetwork(a *console.Console, f *indexCreateFlags, m *run.Model, cfg *index.Config) (err error) {
 	if m == nil {
 		return nil
 	}
-	if cfg.Network, err = provenance.SaveNetwork(m, f.out, f.networkText()); err != nil {
+	if cfg.Network, err = provenance.SaveNetwork(m, f.out, f.NetworkText()); err != nil {
 		return err
 	}
-	if err := a.recordTower(f.words, m, f.network, &cfg.Network); err != nil {
+	if err := inputs.RecordTower(a, f.words, m, f.Network, &cfg.Network); err != nil {
 		return err
 	}
-	of, err := calibrations.FromNetwork(m, f.run, f.network)
+	of, err := calibrations.FromNetwork(m, f.Run, f.Network)
 	if err != nil {
 		return err
 	}
 	of.Distance = f.distance
-	_, err = a.copyCalibration(of, calibrations.Path(f.out, true), cfg.Network.Network)
+	_, err = copyCalibration(a, of, calibrations.Path(f.out, true), cfg.Network.Network)
 	return err
 }
 
 // createStore makes or opens a store of a database and fills it.
-func (a *app) createStore(ctx context.Context, f *indexCreateFlags, s *itemSource, dim int) error {
-	to, err := f.ensure(ctx, a, f.store, dim, f.distance, cmp.Or(f.run, f.network))
+func createStore(ctx context.Context, a *console.Console, f *indexCreateFlags, s *indexing.Source, dim int) error {
+	to, err := f.Ensure(ctx, a, f.store, dim, f.distance, cmp.Or(f.Run, f.Network))
 	if err != nil {
 		return err
 	}
-	model := func() (*run.Model, error) { return s.model, nil }
-	err = a.fill(ctx, &lookup.Items{Store: to, Name: to.name, Model: model}, s, &f.itemFlags)
+	model := func() (*run.Model, error) { return s.Model, nil }
+	err = indexing.Fill(ctx, a, &lookup.Items{Store: to, Name: to.Name, Model: model}, s, &f.Flags)
 	return errors.Join(err, to.Close())
 }
 
-// indexAdded is the JSON of 'kindred index create' and 'add'.
-type indexAdded struct {
-	Index string `json:"index"`
-	index.Added
-	Items   int            `json:"items"`
-	LeftOut []data.LeftOut `json:"left_out,omitempty"`
-}
-
-// fill adds the items of a source and reports the result.
-func (a *app) fill(ctx context.Context, to *lookup.Items, s *itemSource, f *itemFlags) error {
-	meter := a.newMeter("embedding", countUnit)
-	defer meter.close()
-	d := &items.Adder{Gallery: to, Update: f.update, Prefix: f.prefix, Columns: s.columns, Progress: meter.showCount,
-		From: f.photos.place(), Shared: s.shared}
-	var left []data.LeftOut
-	var err error
-	if s.Table != nil {
-		err = d.AddTable(ctx, s.Table, s.Root)
-	} else {
-		left, err = d.AddPhotos(ctx, s.model, s.Data, s.Root)
-	}
-	meter.close()
-	if to.Index != nil && errors.Is(err, context.Canceled) {
-		where := fmt.Sprintf("%d items are in %s", to.Index.Info().Items, to.Name)
-		words := []string{"kindred", "index", "add", to.Name}
-		for _, g := range [][2]string{{"data", f.photos.data}, {"embeddings", f.embeddings}, {"labels", f.labels},
-			{"columns", f.columns}, {"prefix", f.prefix}} {
-			if g[1] != "" {
-				words = append(words, "--"+g[0], g[1])
-			}
-		}
-		words = append(words, f.queued.commandWords()...)
-		return resumableError{error: err, where: where, command: escape.Command(words...)}
-	}
-	if err != nil {
-		return err
-	}
-	a.printLeftOut(left)
-	if said := d.UnmatchedWarning(); said != "" {
-		fmt.Fprintln(a.err, "kindred: "+said)
-	}
-	if err := a.printStale(ctx, d, s.Data, f.photos.data); err != nil {
-		return err
-	}
-	info, err := to.Info(ctx)
-	if err != nil {
-		return err
-	}
-	res := indexAdded{to.Name, d.Result, info.Items, left}
-	return a.printResultf(res, "%s: %d items; %d added, %d replaced, %d skipped as already there\n", res.Index,
-		res.Items, res.Added.Added, res.Replaced, res.Skipped)
-}
-
-// itemSource is the source of items: photos and a network, or a table.
-type itemSource struct {
-	lookup.Set
-	model   *run.Model
-	columns *items.Columns
-	shared  *shards.SharedDataset // nil without a queue
-	leave   func()                // closes the queue
-}
-
-// Close closes the photos and the queue.
-func (s *itemSource) Close() {
-	if s.leave != nil {
-		s.leave()
-	}
-	s.Set.Close()
-}
-
-// open opens the items to add. model returns the network, or nil without a network. to returns the embeddings that
-// those of a file join; nil without any.
-func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, error),
-	to func(*run.Model) (*provenance.EmbeddingSource, error)) (s *itemSource, err error) {
-	s = &itemSource{}
-	if s.columns, err = items.ReadColumns(f.columns); err != nil {
-		return nil, err
-	}
-	for _, said := range s.columns.DescribeUnread() {
-		fmt.Fprintln(a.err, "kindred: "+escape.Name(said))
-	}
-	if s.model, err = model(); err != nil {
-		return nil, err
-	}
-	if f.embeddings != "" {
-		if f.photos.data != "" {
-			s.Root = f.photos.root()
-		}
-		t, err := embeddingFormats().Read(f.embeddings)
-		if err == nil {
-			err = t.CheckIDs()
-		}
-		if err == nil {
-			t, err = a.addAllLabels(t, f.labels)
-		}
-		if err == nil {
-			err = provenance.CheckTable(t, f.embeddings, s.model, "the network")
-		}
-		if err != nil {
-			return nil, err
-		}
-		others, err := to(s.model)
-		if err == nil && others != nil {
-			err = provenance.CheckSameNetwork(provenance.SourceOfTable(t, f.embeddings), *others, f.forceNetwork, a.err)
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, said := range items.DescribeUnread(t.Skipped, f.embeddings) {
-			fmt.Fprintln(a.err, "kindred: "+escape.Name(said))
-		}
-		s.Table = t
-		return s, nil
-	}
-	if s.model == nil {
-		return nil, fmt.Errorf("the index has no network, so photos cannot be embedded: add --embeddings")
-	}
-	s.model.Config.Data.Strict = f.strict // without strict, photos that cannot be read are reported
-	if s.Data, s.Root, err = f.photos.openFor(ctx, s.model, f.strict); err != nil {
-		return nil, err
-	}
-	a.printNotes(s.Data)
-	fmt.Fprintf(a.err, "%d photos in %s\n", s.Data.Len(), escape.Name(f.photos.data))
-	if f.queued.queue != "" {
-		s.shared, s.leave, err = f.queued.share(ctx, a, s.model, s.Data,
-			shards.Source{Data: f.photos.data, Outside: f.photos.outside}, f.photos.dataDir)
-		if err != nil {
-			s.Set.Close()
-			return nil, err
-		}
-	}
-	return s, nil
-}
-
-func newIndexAdd(a *app) *cobra.Command {
-	var f itemFlags
+func newIndexAdd(a *console.Console) *cobra.Command {
+	var f indexing.Flags
 	cmd := &cobra.Command{
 		Use:               "add INDEX --data PHOTOS | INDEX --embeddings FILE",
-		ValidArgsFunction: completeOne(completeFolders),
+		ValidArgsFunction: complete.One(complete.Folders),
 		Short:             "Add photos or embeddings to an index",
 		Long: `add embeds photos with the network of the index and adds them, or adds embeddings
 by the same network. It skips items whose ids are in the index already, and does not
@@ -440,11 +269,11 @@ in the index; kindred index sync removes them.`,
   kindred index add photos.index --data photos/ --update`,
 		Args: exactArgs("index"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(cmd); err != nil {
+			if err := f.Check(cmd); err != nil {
 				return err
 			}
-			return changeIndex(args[0], func(x *index.Index) error {
-				s, err := f.open(cmd.Context(), a, func() (*run.Model, error) { return provenance.LoadNetwork(x) },
+			return inputs.ChangeIndex(args[0], func(x *index.Index) error {
+				s, err := f.Open(cmd.Context(), a, func() (*run.Model, error) { return provenance.LoadNetwork(x) },
 					func(*run.Model) (*provenance.EmbeddingSource, error) {
 						of, err := provenance.IndexNetwork(x)
 						return &provenance.EmbeddingSource{Name: args[0], Network: of, Dim: x.Info().Dim}, err
@@ -453,11 +282,11 @@ in the index; kindred index sync removes them.`,
 					return err
 				}
 				defer s.Close()
-				return a.fill(cmd.Context(), lookup.ItemsOfIndex(x), s, &f)
+				return indexing.Fill(cmd.Context(), a, lookup.ItemsOfIndex(x), s, &f)
 			})
 		},
 	}
-	f.add(cmd)
-	cmd.Flags().BoolVar(&f.update, "update", false, "replace items whose ids are in the index already")
+	f.Add(cmd)
+	cmd.Flags().BoolVar(&f.Update, "update", false, "replace items whose ids are in the index already")
 	return cmd
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/indexing"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 	"github.com/kindred-ml/kindred/matrix"
@@ -71,16 +73,16 @@ func TestCreateBesideAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := indexCreateFlags{out: "ix"}
-	a := &app{out: io.Discard, err: io.Discard, raw: io.Discard}
-	s := &itemSource{Set: lookup.Set{Table: &embedding.Table{X: matrix.New(2, 1)}}}
+	a := &console.Console{Out: io.Discard, Err: io.Discard, Raw: io.Discard}
+	s := &indexing.Source{Set: lookup.Set{Table: &embedding.Table{X: matrix.New(2, 1)}}}
 	var held *lock.HeldError
-	if err := a.makeIndex(t.Context(), &f, s, index.Config{}); !errors.As(err, &held) {
+	if err := makeIndex(t.Context(), a, &f, s, index.Config{}); !errors.As(err, &held) {
 		t.Errorf("beside a process that makes it: %v", err)
 	}
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	err = a.makeIndex(t.Context(), &f, s, index.Config{})
+	err = makeIndex(t.Context(), a, &f, s, index.Config{})
 	if err == nil || !strings.Contains(err.Error(), "an index already") {
 		t.Errorf("over a finished one: %v", err)
 	}

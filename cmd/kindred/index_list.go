@@ -10,7 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/app/cli/items"
+	"github.com/kindred-ml/kindred/internal/app/cli/outputs"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/store"
@@ -23,15 +29,15 @@ type selectFlags struct {
 }
 
 func (f *selectFlags) add(cmd *cobra.Command) {
-	fs := newFlags(cmd)
-	fs.text(&f.filter, "filter", "", "only items that pass: "+filterHelp, completeNothing)
-	fs.list(&f.columns, "columns", nil, "columns to show, with commas between them; default: all but those that "+
-		"index sync keeps (file.size, ...)", completeNothing)
+	fs := flags.New(cmd)
+	fs.Text(&f.filter, "filter", "", "only items that pass: "+filterHelp, complete.Nothing)
+	fs.List(&f.columns, "columns", nil, "columns to show, with commas between them; default: all but those that "+
+		"index sync keeps (file.size, ...)", complete.Nothing)
 }
 
 // open opens the index and returns what the flags choose of it.
-func (f *selectFlags) open(a *app, dir string) (*index.Index, *items.Selection, error) {
-	x, err := a.readIndex(dir)
+func (f *selectFlags) open(a *console.Console, dir string) (*index.Index, *items.Selection, error) {
+	x, err := inputs.ReadIndex(a, dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -50,21 +56,21 @@ func (f *selectFlags) selection(x *index.Index) (*items.Selection, error) {
 	}
 	info := x.Info()
 	if err := filter.Check(info.Columns); err != nil {
-		return nil, usageError(err)
+		return nil, cli.UsageError{Err: err}
 	}
 	columns, err := items.ChooseColumns(info.Columns, f.columns)
 	if err != nil {
-		return nil, usagef("--columns: %w", err)
+		return nil, cli.Usagef("--columns: %w", err)
 	}
 	return &items.Selection{Filter: filter, Columns: columns}, nil
 }
 
-func newIndexExport(a *app) *cobra.Command {
+func newIndexExport(a *console.Console) *cobra.Command {
 	var f selectFlags
 	var vectors bool
 	cmd := &cobra.Command{
 		Use:               "export INDEX FILE.csv|FILE.parquet",
-		ValidArgsFunction: completeOne(completeFolders),
+		ValidArgsFunction: complete.One(complete.Folders),
 		Short:             "Write the items of an index with their columns as a table",
 		Long: `export writes a row for each item: its id, the path of its photo and its columns. The
 table can be changed in a spreadsheet and read again with the photos: 'kindred index create'
@@ -76,21 +82,21 @@ and 'kindred index add --update' take it with --columns. - in place of the file 
 		RunE: func(_ *cobra.Command, args []string) error { return f.export(a, args[0], args[1], vectors) },
 	}
 	f.add(cmd)
-	newFlags(cmd).BoolVar(&vectors, "vectors", false, "write the embeddings as well, as the column embedding of "+
+	flags.New(cmd).BoolVar(&vectors, "vectors", false, "write the embeddings as well, as the column embedding of "+
 		"a .parquet file")
 	return cmd
 }
 
-func (f *selectFlags) export(a *app, dir, file string, vectors bool) error {
+func (f *selectFlags) export(a *console.Console, dir, file string, vectors bool) error {
 	ext := strings.ToLower(filepath.Ext(file))
 	switch {
-	case isStdout(file):
+	case outputs.IsStdout(file):
 		ext = ".csv"
 	case ext != ".csv" && ext != ".parquet":
-		return usagef("%s: want a file that ends in .csv or .parquet, or - for CSV on standard output", file)
+		return cli.Usagef("%s: want a file that ends in .csv or .parquet, or - for CSV on standard output", file)
 	}
 	if vectors && ext == ".csv" {
-		return usagef("--vectors applies to a .parquet file: CSV has no column of vectors")
+		return cli.Usagef("--vectors applies to a .parquet file: CSV has no column of vectors")
 	}
 	x, s, err := f.open(a, dir)
 	if err != nil {
@@ -99,17 +105,17 @@ func (f *selectFlags) export(a *app, dir, file string, vectors bool) error {
 	defer x.Close()
 	s.Vectors = vectors
 	n := 0
-	if err := a.writeFile(file, func(w io.Writer) (err error) {
+	if err := outputs.WriteFile(a, file, func(w io.Writer) (err error) {
 		if ext == ".csv" {
 			n, err = s.WriteCSV(w, x)
 		} else {
 			n, err = s.WriteParquet(w, x)
 		}
 		return err
-	}); err != nil || isStdout(file) {
+	}); err != nil || outputs.IsStdout(file) {
 		return err
 	}
-	return a.printResultf(map[string]any{"index": dir, "file": file, "items": n, "columns": len(s.Columns)},
+	return a.PrintResultf(map[string]any{"index": dir, "file": file, "items": n, "columns": len(s.Columns)},
 		"%s: %s, %s\n", file, enum.Count(n, "item"), enum.Count(len(s.Columns), "column"))
 }
 
@@ -124,14 +130,14 @@ type itemPage struct {
 	Next string `json:"next,omitempty"`
 }
 
-func newIndexList(a *app) *cobra.Command {
+func newIndexList(a *console.Console) *cobra.Command {
 	var f selectFlags
 	var after string
 	var vectors bool
 	limit := 20
 	cmd := &cobra.Command{
 		Use:               "list INDEX",
-		ValidArgsFunction: completeOne(completeFolders),
+		ValidArgsFunction: complete.One(complete.Folders),
 		Short:             "List items of an index by id, with their columns",
 		Example: `  kindred index list photos.index
   kindred index list photos.index --filter 'price > 100' --columns label,price --limit 100
@@ -140,19 +146,19 @@ func newIndexList(a *app) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return f.list(a, args[0], after, limit, vectors) },
 	}
 	f.add(cmd)
-	fs := newFlags(cmd)
-	fs.text(&after, "after", "", "list the items whose ids come after this one", completeNothing)
+	fs := flags.New(cmd)
+	fs.Text(&after, "after", "", "list the items whose ids come after this one", complete.Nothing)
 	fs.IntVar(&limit, "limit", limit, "most items to list")
 	fs.BoolVar(&vectors, "vectors", false, "print the embeddings as well, with --json")
 	return cmd
 }
 
-func (f *selectFlags) list(a *app, dir, after string, limit int, vectors bool) error {
-	if vectors && !a.json {
-		return usagef("--vectors applies to --json: kindred index export --vectors writes them into a file")
+func (f *selectFlags) list(a *console.Console, dir, after string, limit int, vectors bool) error {
+	if vectors && !a.JSON {
+		return cli.Usagef("--vectors applies to --json: kindred index export --vectors writes them into a file")
 	}
 	if limit < 1 || limit > maxListed {
-		return usagef("--limit %d: want 1 to %d; kindred index export writes all items", limit, maxListed)
+		return cli.Usagef("--limit %d: want 1 to %d; kindred index export writes all items", limit, maxListed)
 	}
 	x, s, err := f.open(a, dir)
 	if err != nil {
@@ -181,16 +187,16 @@ func (f *selectFlags) list(a *app, dir, after string, limit int, vectors bool) e
 		}
 		out.Items = append(out.Items, item)
 	}
-	return a.printResult(out, func() error { return out.print(a, s.Columns) })
+	return a.PrintResult(out, func() error { return out.print(a, s.Columns) })
 }
 
 // print writes a row for each item.
-func (l *itemPage) print(a *app, columns []store.Column) error {
+func (l *itemPage) print(a *console.Console, columns []store.Column) error {
 	if len(l.Items) == 0 {
-		_, err := fmt.Fprintln(a.out, "no items")
+		_, err := fmt.Fprintln(a.Out, "no items")
 		return err
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprint(w, "id")
 	for _, c := range columns {
 		fmt.Fprintf(w, "\t%s", escape.Name(c.Name))
@@ -206,6 +212,6 @@ func (l *itemPage) print(a *app, columns []store.Column) error {
 	if err := w.Flush(); err != nil || l.Next == "" {
 		return err
 	}
-	_, err := fmt.Fprintf(a.err, "the next items: --after %s\n", escape.Command(l.Next))
+	_, err := fmt.Fprintf(a.Err, "the next items: --after %s\n", escape.Command(l.Next))
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/parquet"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -67,7 +68,7 @@ func TestIndexExport(t *testing.T) {
 		t.Errorf("standard output has %q", out)
 	}
 	mustRun(t, "index", "export", dir, pq, "--vectors", "--filter", "price > 0", "--columns", "price,label")
-	f, err := embeddingFormats().Read(pq)
+	f, err := cli.EmbeddingFormats().Read(pq)
 	if err != nil || f.X.Rows != 3 || f.X.Cols != 2 || f.Column("label") == nil {
 		t.Fatalf("%+v, %v", f, err)
 	}

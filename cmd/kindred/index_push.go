@@ -7,22 +7,27 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/store"
 )
 
 // pushFlags are the flags of kindred index push.
 type pushFlags struct {
-	storeFlags
+	inputs.StoreFlags
 	to    string
 	batch int
 }
 
-func newIndexPush(a *app) *cobra.Command {
+func newIndexPush(a *console.Console) *cobra.Command {
 	var f pushFlags
 	cmd := &cobra.Command{
 		Use:               "push INDEX --to URL",
-		ValidArgsFunction: completeOne(completeFolders),
+		ValidArgsFunction: complete.One(complete.Folders),
 		Short:             "Copy an index into a store of a database",
 		Long: `push copies all items of an index, with their columns and vectors, into a store of
 PostgreSQL with pgvector, Weaviate or Qdrant. 'kindred serve --store URL' and 'kindred
@@ -39,32 +44,33 @@ the options of addresses.`,
 		Args: exactArgs("index"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.to == "" {
-				return usagef("missing --to: want %s", storeForm)
+				return cli.Usagef("missing --to: want %s", inputs.StoreForm)
 			}
-			if err := cmp.Or(checkAtLeast("batch", f.batch, 1), checkRules(cmd, "", f.rules(true)...)); err != nil {
+			if err := cmp.Or(flags.CheckAtLeast("batch", f.batch, 1), flags.Check(cmd, "",
+				f.Rules(true)...)); err != nil {
 				return err
 			}
-			return a.push(cmd.Context(), args[0], &f)
+			return pushIndex(cmd.Context(), a, args[0], &f)
 		},
 	}
-	fs := newFlags(cmd)
-	fs.text(&f.to, "to", "", "store to copy into: "+storeForm, completeNothing)
+	fs := flags.New(cmd)
+	fs.Text(&f.to, "to", "", "store to copy into: "+inputs.StoreForm, complete.Nothing)
 	fs.IntVar(&f.batch, "batch", 500, "number of items in one write")
-	f.storeFlags.add(cmd)
+	f.StoreFlags.Add(cmd)
 	return cmd
 }
 
-func (a *app) push(ctx context.Context, dir string, f *pushFlags) (err error) {
-	if _, _, err := splitStore(f.to); err != nil {
+func pushIndex(ctx context.Context, a *console.Console, dir string, f *pushFlags) (err error) {
+	if _, _, err := inputs.SplitStore(f.to); err != nil {
 		return err
 	}
-	x, err := a.readIndex(dir)
+	x, err := inputs.ReadIndex(a, dir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = cmp.Or(err, x.Close()) }()
 	in := x.Info()
-	to, err := f.ensure(ctx, a, f.to, in.Dim, in.Distance.String(), in.Network.Name)
+	to, err := f.Ensure(ctx, a, f.to, in.Dim, in.Distance.String(), in.Network.Name)
 	if err != nil {
 		return err
 	}
@@ -73,8 +79,8 @@ func (a *app) push(ctx context.Context, dir string, f *pushFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	m := a.newMeter("pushing", func(n int64) string { return fmt.Sprint(n) })
-	defer m.close()
+	m := a.NewMeter("pushing", func(n int64) string { return fmt.Sprint(n) })
+	defer m.Close()
 	done := 0
 	var batch []store.Item
 	write := func() error {
@@ -86,7 +92,7 @@ func (a *app) push(ctx context.Context, dir string, f *pushFlags) (err error) {
 		}
 		done += len(batch)
 		batch = batch[:0]
-		m.show(int64(done), int64(in.Items))
+		m.Show(int64(done), int64(in.Items))
 		return nil
 	}
 	for it, err := range x.Store(true).All(ctx) {
@@ -105,7 +111,7 @@ func (a *app) push(ctx context.Context, dir string, f *pushFlags) (err error) {
 	if err := write(); err != nil {
 		return err
 	}
-	m.close()
-	return a.printResultf(map[string]any{"index": dir, "store": to.name, "pushed": done},
-		"%s: %d items are in %s\n", escape.Name(dir), done, to.name)
+	m.Close()
+	return a.PrintResultf(map[string]any{"index": dir, "store": to.Name, "pushed": done},
+		"%s: %d items are in %s\n", escape.Name(dir), done, to.Name)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
@@ -75,7 +76,7 @@ func TestPush(t *testing.T) {
 
 func TestStoreAddresses(t *testing.T) {
 	for _, url := range []string{"", "x", "postgres://host/db", "http://host#a", "#a"} {
-		if _, _, err := splitStore(url); err == nil {
+		if _, _, err := inputs.SplitStore(url); err == nil {
 			t.Errorf("%q was taken", url)
 		}
 	}

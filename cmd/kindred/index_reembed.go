@@ -14,6 +14,11 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/app/cli/reembed"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -22,17 +27,17 @@ import (
 )
 
 type reembedFlags struct {
-	modelFlags
+	inputs.ModelFlags
 	words       string
 	distance    string
 	dropMissing bool
 }
 
-func newIndexReembed(a *app) *cobra.Command {
+func newIndexReembed(a *console.Console) *cobra.Command {
 	var f reembedFlags
 	cmd := &cobra.Command{
 		Use:               "reembed INDEX --run RUN | INDEX --network NAME",
-		ValidArgsFunction: completeOne(completeFolders),
+		ValidArgsFunction: complete.One(complete.Folders),
 		Short:             "Replace the network and all embeddings of an index",
 		Long: `reembed embeds the photos of all items again, with another network. Ids, paths and
 columns stay. Searches use the old network and the old embeddings until all new ones are
@@ -48,29 +53,30 @@ applies to one network: kindred calibrate INDEX makes a new one, and the old one
 		Example: `  kindred index reembed photos.index --run runs/better
   kindred index reembed photos.index --network model.onnx --drop-missing`,
 		Args: exactArgs("index"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.reembedIndex(cmd.Context(), args[0], &f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return reembedIndex(cmd.Context(), a, args[0], &f) },
 	}
-	fs := newFlags(cmd)
-	fs.distance(&f.distance, "", "that of the run's scores; cosine for a network that was not trained here",
-		anyDistance...)
+	fs := flags.New(cmd)
+	fs.Distance(&f.distance, "", "that of the run's scores; cosine for a network that was not trained here",
+		flags.AnyDistance...)
 	fs.BoolVar(&f.dropMissing, "drop-missing", false, "remove items whose photos are missing or unreadable")
-	addTower(cmd, &f.words, "folder of the text tower that was trained together with --network (CLIP, SigLIP), to "+
+	inputs.AddTower(cmd, &f.words, "folder of the text tower that was trained together with --network (CLIP, "+
+		"SigLIP), to "+
 		"search by words")
-	f.modelFlags.add(cmd)
+	f.ModelFlags.Add(cmd)
 	return cmd
 }
 
 // check refuses flags that do not apply, and returns the distance that a flag names.
 func (f *reembedFlags) check() (by eval.Distance, err error) {
 	switch {
-	case f.run+f.network == "":
-		return 0, usagef("missing --run or --network: the network that embeds the photos")
-	case f.words != "" && f.network == "":
-		return 0, usagef("--words %s applies to --network: a text tower belongs to a network that was trained "+
+	case f.Run+f.Network == "":
+		return 0, cli.Usagef("missing --run or --network: the network that embeds the photos")
+	case f.words != "" && f.Network == "":
+		return 0, cli.Usagef("--words %s applies to --network: a text tower belongs to a network that was trained "+
 			"together with it and no further", f.words)
 	case f.distance != "":
 		if by, err = eval.ParseDistance(f.distance); err != nil {
-			return 0, usageError(err)
+			return 0, cli.UsageError{Err: err}
 		}
 	}
 	return by, nil
@@ -84,12 +90,12 @@ type reembedResult struct {
 	Calibrated bool `json:"calibrated"`
 }
 
-func (a *app) reembedIndex(ctx context.Context, dir string, f *reembedFlags) error {
+func reembedIndex(ctx context.Context, a *console.Console, dir string, f *reembedFlags) error {
 	by, err := f.check()
 	if err != nil {
 		return err
 	}
-	x, err := a.readIndex(dir) // an index that is missing is an error before the network is loaded
+	x, err := inputs.ReadIndex(a, dir) // an index that is missing is an error before the network is loaded
 	if err != nil {
 		return err
 	}
@@ -100,8 +106,8 @@ func (a *app) reembedIndex(ctx context.Context, dir string, f *reembedFlags) err
 	if short != nil { // readIndex has said what to do
 		return fmt.Errorf("%s is not changed while acknowledged changes are missing from it", dir)
 	}
-	f.joint = f.words != ""
-	m, err := f.model(ctx, a)
+	f.Joint = f.words != ""
+	m, err := f.Load(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -110,37 +116,37 @@ func (a *app) reembedIndex(ctx context.Context, dir string, f *reembedFlags) err
 			return err
 		}
 	}
-	meter := a.newMeter("embedding", countUnit)
-	opt := reembed.Options{Model: m, Name: cmp.Or(f.run, f.network), Distance: by, DropMissing: f.dropMissing,
-		Describe: func(n *index.Network) error { return a.recordTower(f.words, m, f.network, n) },
-		Progress: meter.showStage,
-		Remark:   func(text string) { fmt.Fprintln(a.err, escape.Text(text)) }}
+	meter := a.NewMeter("embedding", console.Count)
+	opt := reembed.Options{Model: m, Name: cmp.Or(f.Run, f.Network), Distance: by, DropMissing: f.dropMissing,
+		Describe: func(n *index.Network) error { return inputs.RecordTower(a, f.words, m, f.Network, n) },
+		Progress: meter.ShowStage,
+		Remark:   func(text string) { fmt.Fprintln(a.Err, escape.Text(text)) }}
 	done, err := reembed.Run(ctx, dir, opt)
-	meter.close()
+	meter.Close()
 	var bad *reembed.ItemsError
 	switch {
 	case errors.As(err, &bad):
 		return refusedItemsError(dir, bad)
 	case errors.Is(err, context.Canceled):
 		where := "the index has its old embeddings, and new ones are in " + reembed.Folder(dir)
-		return resumableError{error: err, where: where, command: escape.Command(os.Args...)}
+		return cli.ResumableError{Err: err, Where: where, Command: escape.Command(os.Args...)}
 	case err != nil:
 		return err
 	}
 	res := &reembedResult{Index: dir, Result: done}
-	if res.Calibrated, err = a.recalibrate(dir, f, m, by, done.Network); err != nil {
+	if res.Calibrated, err = recalibrate(a, dir, f, m, by, done.Network); err != nil {
 		return err
 	}
-	return a.printResult(res, func() error { return res.print(a) })
+	return a.PrintResult(res, func() error { return res.print(a) })
 }
 
-func (r *reembedResult) print(a *app) error {
+func (r *reembedResult) print(a *console.Console) error {
 	if r.Unchanged {
-		_, err := fmt.Fprintf(a.out, "%s: its %d items have the embeddings of %s already\n", escape.Name(r.Index),
+		_, err := fmt.Fprintf(a.Out, "%s: its %d items have the embeddings of %s already\n", escape.Name(r.Index),
 			r.Items, escape.Name(r.Network.Name))
 		return err
 	}
-	_, err := fmt.Fprintf(a.out, "%s: %d items have the embeddings of %s; %d photos embedded, %d embedded before, "+
+	_, err := fmt.Fprintf(a.Out, "%s: %d items have the embeddings of %s; %d photos embedded, %d embedded before, "+
 		"%d items removed\n", escape.Name(r.Index), r.Items, escape.Name(r.Network.Name), r.Embedded, r.Reused,
 		len(r.Dropped))
 	return err
@@ -151,22 +157,23 @@ const oldCalibrationFile = "calibration.old.json"
 
 // recalibrate copies the calibration of a network to its index, unless the index has one that fits. It reports whether
 // the index then has one. A calibration of another network is put aside: no search and no server takes it.
-func (a *app) recalibrate(dir string, f *reembedFlags, m *run.Model, by eval.Distance, n index.Network) (bool, error) {
+func recalibrate(a *console.Console, dir string, f *reembedFlags, m *run.Model, by eval.Distance,
+	n index.Network) (bool, error) {
 	file, source := calibrations.Path(dir, true), n.Network
 	have, missing := decide.Load(file)
 	if missing == nil && have.CheckNetwork(source, by.String(), m.Net.Spec().OutDim()) == nil {
 		return true, nil
 	}
-	of, err := calibrations.FromNetwork(m, f.run, f.network)
+	of, err := calibrations.FromNetwork(m, f.Run, f.Network)
 	if err != nil {
 		return false, err
 	}
 	of.Distance = by.String()
-	c, err := a.copyCalibration(of, file, source)
+	c, err := copyCalibration(a, of, file, source)
 	if err != nil || c != nil || missing != nil {
 		return c != nil, err
 	}
-	fmt.Fprintf(a.err, "the calibration was for the old network, and is now in %s; 'kindred calibrate %s' makes a new "+
+	fmt.Fprintf(a.Err, "the calibration was for the old network, and is now in %s; 'kindred calibrate %s' makes a new "+
 		"one\n", oldCalibrationFile, escape.Name(dir))
 	return false, os.Rename(file, filepath.Join(dir, oldCalibrationFile))
 }
@@ -191,8 +198,8 @@ func refusedItemsError(dir string, e *reembed.ItemsError) error {
 		}
 		fmt.Fprintf(&b, "\n%s %s; %s:", enum.Count(len(kind.items), "item"), kind.what, kind.way)
 		for i, it := range kind.items {
-			if i == maxPrinted {
-				fmt.Fprintf(&b, "\n  ... and %d more", len(kind.items)-maxPrinted)
+			if i == console.MaxPrinted {
+				fmt.Fprintf(&b, "\n  ... and %d more", len(kind.items)-console.MaxPrinted)
 				break
 			}
 			fmt.Fprintf(&b, "\n  %s", escape.Name(it.ID))

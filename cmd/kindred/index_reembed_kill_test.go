@@ -23,6 +23,7 @@ import (
 
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/app/cli/reembed"
+	"github.com/kindred-ml/kindred/internal/app/cli/serving"
 	"github.com/kindred-ml/kindred/internal/collection/provenance"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -189,7 +190,7 @@ func askAll(t *testing.T, ix, url string, searches []searchRequest, networks []*
 		})
 	}
 	asking.Go(func() {
-		for sleep(ctx, 5*time.Millisecond) {
+		for serving.Sleep(ctx, 5*time.Millisecond) {
 			if err := checkWhole(ix); err != nil {
 				t.Errorf("opened meanwhile: %v", err)
 				return

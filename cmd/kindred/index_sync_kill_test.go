@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli/foldersync"
 	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -148,7 +149,7 @@ func TestIndexSyncKilled(t *testing.T) {
 // pictures.
 func checkComplete(t *testing.T, where, dir, ix string) {
 	t.Helper()
-	var res syncResult
+	var res foldersync.Result
 	kindredJSON(t, &res, "index", "sync", dir, "--index", ix, "--dry-run")
 	for _, c := range res.Changes {
 		if c.Kind == "touched" || c.Kind == "refused" {

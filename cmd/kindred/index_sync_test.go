@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/foldersync"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 	"github.com/kindred-ml/kindred/internal/collection/mirror"
@@ -98,7 +101,7 @@ func checkMirror(t *testing.T, ix, dir, runDir string) {
 	if len(got) != len(want) {
 		t.Errorf("%d items, want %d", len(got), len(want))
 	}
-	var res syncResult
+	var res foldersync.Result
 	kindredJSON(t, &res, "index", "sync", dir, "--index", ix, "--dry-run")
 	for kind, n := range res.Counts {
 		if n != 0 && kind != "same" && kind != "touched" && kind != "refused" {
@@ -115,7 +118,7 @@ func checkMirror(t *testing.T, ix, dir, runDir string) {
 func TestIndexSync(t *testing.T) {
 	dir, ix, runDir := newFollowedIndex(t)
 	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
-	var res syncResult
+	var res foldersync.Result
 	kindredJSON(t, &res, "index", "sync", dir, "--index", ix)
 	if res.Counts["same"] != 18 || len(res.Changes) != 0 || res.ToEmbed != 0 || res.Items != 18 {
 		t.Fatalf("nothing has happened: %+v", res)
@@ -206,7 +209,7 @@ func TestIndexSyncScope(t *testing.T) {
 	other := writePhotos(t)
 	writeBytes(t, filepath.Join(other, "more", "1.png"), newNoisePicture(t, 9))
 	writeBytes(t, filepath.Join(other, "c0", "1.png"), newNoisePicture(t, 10))
-	var res syncResult
+	var res foldersync.Result
 	code, _, stderr := runArgs(t, "index", "sync", other, "--index", ix)
 	if code != exitFailure || !strings.Contains(stderr, "still exists") {
 		t.Fatalf("status %d: %s", code, stderr)
@@ -314,7 +317,7 @@ func TestIndexSyncMany(t *testing.T) {
 		writeBytes(t, filepath.Join(dir, fmt.Sprint("more", i%3), fmt.Sprint(i, ".png")),
 			newNoisePicture(t, uint64(1000+i)))
 	}
-	var res syncResult
+	var res foldersync.Result
 	kindredJSON(t, &res, "index", "sync", dir, "--index", ix)
 	if res.Embedded != 1100 || res.Items != 1118 {
 		t.Errorf("%d embedded, %d items", res.Embedded, res.Items)
@@ -337,7 +340,7 @@ func TestIndexSyncManifest(t *testing.T) {
 		writeBytes(t, list, []byte(strings.Join(rows, "\n")+"\n"))
 	}
 	write()
-	var res syncResult
+	var res foldersync.Result
 	kindredJSON(t, &res, "index", "sync", dir, "--index", ix)
 	if res.Counts["same"] != 18 {
 		t.Errorf("%+v", res.Counts)
@@ -365,17 +368,17 @@ func TestIndexSyncChangedMeanwhile(t *testing.T) {
 	}
 	writeBytes(t, filepath.Join(dir, "c2", "z new.png"), newNoisePicture(t, 2))
 	f := &syncFlags{index: ix}
-	f.photos.data = dir
-	a := &app{out: io.Discard, err: io.Discard}
-	err := changeIndex(ix, func(x *index.Index) error {
-		set, p, err := f.compare(t.Context(), a, x)
+	f.Photos.Data = dir
+	a := &console.Console{Out: io.Discard, Err: io.Discard}
+	err := inputs.ChangeIndex(ix, func(x *index.Index) error {
+		set, p, err := f.Compare(t.Context(), a, x)
 		if err != nil {
 			return err
 		}
 		defer set.Close()
 		done, err := p.Apply(t.Context(), x, func() (*run.Model, error) {
 			writeBytes(t, first, newNoisePicture(t, 3))
-			return f.network(x)
+			return f.Network(x)
 		}, nil)
 		if err == nil && (done.Embedded != 1 || len(done.LeftOut) != 1 || done.LeftOut[0].Count != 1 ||
 			!strings.Contains(done.LeftOut[0].Reason, "sync again")) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/app/cli/foldersync"
 	"github.com/kindred-ml/kindred/internal/collection/mirror"
 )
 
@@ -17,7 +18,7 @@ func TestIndexSyncUnreadable(t *testing.T) {
 	dir, ix, runDir := newFollowedIndex(t)
 	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
 	list := filepath.Join(ix, mirror.UnreadableFileName)
-	var res syncResult
+	var res foldersync.Result
 	sync := func(refused, toEmbed int) {
 		t.Helper()
 		res = syncRefusing(t, dir, ix, refused, toEmbed)
@@ -113,7 +114,7 @@ func newBrokenPicture(t *testing.T, seed uint64) []byte {
 }
 
 // syncRefusing syncs, and passes over some files.
-func syncRefusing(t *testing.T, dir, ix string, refused, toEmbed int) (res syncResult) {
+func syncRefusing(t *testing.T, dir, ix string, refused, toEmbed int) (res foldersync.Result) {
 	t.Helper()
 	kindredJSON(t, &res, "index", "sync", dir, "--index", ix)
 	if res.Counts["refused"] != refused || res.ToEmbed != toEmbed {

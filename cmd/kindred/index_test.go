@@ -14,6 +14,9 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/indexing"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 	"github.com/kindred-ml/kindred/internal/collection/provenance"
@@ -46,7 +49,7 @@ func TestIndexOfPhotos(t *testing.T) {
 	if err := os.WriteFile(columns, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var added indexAdded
+	var added indexing.Added
 	kindredJSON(t, &added, "index", "create", "--run", runDir, "--data", dir, "--out", ix, "--columns", columns)
 	if added.Added.Added != 18 || added.Items != 18 {
 		t.Fatalf("%+v", added)
@@ -126,7 +129,7 @@ func TestIndexOfEmbeddings(t *testing.T) {
 	if err := os.WriteFile(e, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var added indexAdded
+	var added indexing.Added
 	kindredJSON(t, &added, "index", "create", "--embeddings", e, "--out", ix)
 	var got lookup.Results
 	kindredJSON(t, &got, "index", "search", ix, "--vector", e, "--neighbours", "2")
@@ -157,8 +160,8 @@ func TestIndexOfEmbeddings(t *testing.T) {
 	}
 	// Other commands have other flags, or none, in place of photos.
 	for _, way := range []string{"", ": use --vector"} {
-		look := &lookupFlags{a: &app{}, spec: lookup.Spec{Index: ix, Way: way}}
-		source, err := lookup.Open(t.Context(), &look.spec, look)
+		look := &inputs.LookupFlags{A: &console.Console{}, Spec: lookup.Spec{Index: ix, Way: way}}
+		source, err := lookup.Open(t.Context(), &look.Spec, look)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +246,7 @@ func TestIndexInUse(t *testing.T) {
 		if command != "" {
 			e.Holder = &lock.Holder{Command: strings.Fields(command)}
 		}
-		if err := explainInUse(e); !strings.Contains(err.Error(), want) || !errors.Is(err, e) {
+		if err := inputs.ExplainInUse(e); !strings.Contains(err.Error(), want) || !errors.Is(err, e) {
 			t.Errorf("%q: %v", command, err)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/internal/app/cli/indexing"
 )
 
 // A copy whose log was cut short is told of by every command that reads it, refused by
@@ -16,7 +18,7 @@ func TestIndexCutShort(t *testing.T) {
 	if err := os.WriteFile(e, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var added indexAdded
+	var added indexing.Added
 	kindredJSON(t, &added, "index", "create", "--embeddings", e, "--out", ix)
 	logs, err := filepath.Glob(filepath.Join(ix, "*.log"))
 	if err != nil || len(logs) != 1 {

@@ -3,14 +3,17 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/app/cli/inspect"
+	"github.com/kindred-ml/kindred/internal/app/cli/outputs"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/run"
@@ -19,15 +22,15 @@ import (
 // initFlags are the options of kindred init as typed.
 type initFlags struct {
 	train trainFlags // the flags that kindred train has too
-	outFiles
+	outputs.Files
 	out string
 }
 
-func newInit(a *app) *cobra.Command {
+func newInit(a *console.Console) *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
 		Use:               "init DATA",
-		ValidArgsFunction: completeOne(completeDatasets),
+		ValidArgsFunction: complete.One(complete.Datasets),
 		Short:             "Write a configuration for a folder of images, with every key explained",
 		Long: `init examines a data set (a folder, an archive, a manifest or a set known by name),
 chooses the settings that kindred train would choose, and writes run.yaml. Every section
@@ -41,14 +44,14 @@ their defaults and their meaning. Edit the file, then train with it.`,
 			return runInit(cmd, a, &f)
 		},
 	}
-	fs := newFlags(cmd)
-	fs.text(&f.out, "out", "run.yaml", "file to write; - for standard output", completeYAML)
-	f.outFiles.add(cmd, "a file")
-	fs.repeated(&f.train.Set, "set", "set a key, as in kindred train: section.key=value; may be repeated",
-		completeSetting)
-	fs.dataDir(&f.train.DataDir)
-	fs.weights(&f.train.WeightsFlags)
-	fs.outside(&f.train.Outside)
+	fs := flags.New(cmd)
+	fs.Text(&f.out, "out", "run.yaml", "file to write; - for standard output", complete.YAML)
+	f.Files.Add(cmd, "a file")
+	fs.Repeated(&f.train.Set, "set", "set a key, as in kindred train: section.key=value; may be repeated",
+		complete.Setting)
+	fs.DataDir(&f.train.DataDir)
+	fs.Weights(&f.train.WeightsFlags)
+	fs.Outside(&f.train.Outside)
 	cli.AddStrict(fs.FlagSet, &f.train.Strict)
 	return cmd
 }
@@ -56,18 +59,18 @@ their defaults and their meaning. Edit the file, then train with it.`,
 // glanceImages is the number of images that init examines.
 const glanceImages = 64
 
-func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
-	if err := f.checkReplace(f.out); err != nil {
+func runInit(cmd *cobra.Command, a *console.Console, f *initFlags) error {
+	if err := f.CheckReplace(f.out); err != nil {
 		return err
 	}
-	if isStdout(f.out) && a.json {
-		return usagef("only one of --out and --json can go to standard output")
+	if outputs.IsStdout(f.out) && a.JSON {
+		return cli.Usagef("only one of --out and --json can go to standard output")
 	}
 	cfg, err := f.train.load(cmd, a)
 	if err != nil {
 		return err
 	}
-	d, err := openData(cmd.Context(), &cfg.Data, dataFolder(f.train.DataDir))
+	d, err := inputs.OpenData(cmd.Context(), &cfg.Data, inputs.DataFolder(f.train.DataDir))
 	if err != nil {
 		return err
 	}
@@ -82,15 +85,15 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 		}
 		adaptToImages(&cfg.Data, seen.Images)
 	}
-	if !isStdout(f.out) {
+	if !outputs.IsStdout(f.out) {
 		if err := atomic.Prepare(f.out); err != nil {
 			return err
 		}
 	}
-	m := a.newMeter("features", countUnit)
+	m := a.NewMeter("features", console.Count)
 	plan, err := run.Plan(cmd.Context(), cfg,
-		run.Options{Dataset: d, Weights: a.findWeights(f.train.WeightsFlags), FeatureProgress: m.showCount})
-	m.close()
+		run.Options{Dataset: d, Weights: inputs.FindWeights(a, f.train.WeightsFlags), FeatureProgress: m.ShowCount})
+	m.Close()
 	if err != nil {
 		return err
 	}
@@ -100,22 +103,22 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 	}
 	b.WriteByte('\n')
 	b.Write(plan.Config.Annotate(cfg))
-	if err := a.writeFile(f.out, atomic.Bytes(b.Bytes())); err != nil {
+	if err := outputs.WriteFile(a, f.out, atomic.Bytes(b.Bytes())); err != nil {
 		return err
 	}
-	if isStdout(f.out) {
+	if outputs.IsStdout(f.out) {
 		return nil // the file itself is the answer
 	}
-	if err := f.recordMade(f.out); err != nil {
+	if err := f.RecordMade(f.out); err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(map[string]any{"out": f.out, "data": seen, "train": f.next()})
+	if a.JSON {
+		return a.PrintJSON(map[string]any{"out": f.out, "data": seen, "train": f.next()})
 	}
-	for _, line := range describeReport(seen) {
-		fmt.Fprintln(a.out, line)
+	for _, line := range inspect.Describe(seen) {
+		fmt.Fprintln(a.Out, line)
 	}
-	_, err = fmt.Fprintf(a.out, "%s is written; edit it, then\n%s\n", f.out, f.next())
+	_, err = fmt.Fprintf(a.Out, "%s is written; edit it, then\n%s\n", f.out, f.next())
 	return err
 }
 
@@ -136,7 +139,7 @@ func adaptToImages(cfg *run.DataConfig, im *inspect.Images) {
 // next returns the command that trains with the configuration.
 func (f *initFlags) next() string {
 	file := f.out
-	if isStdout(file) {
+	if outputs.IsStdout(file) {
 		file = "run.yaml"
 	}
 	return escape.Command(append([]string{"kindred", "train", "-c", file}, f.train.folderFlags()...)...)
@@ -146,45 +149,11 @@ func (f *initFlags) next() string {
 func introduction(f *initFlags, seen *inspect.Report, plan *run.Setup) []string {
 	lines := []string{"Settings of a training run, written by kindred init. Edit them, then", "",
 		"  " + f.next(), "", "What it found in the data:", ""}
-	lines = append(lines, mapList(describeReport(seen), func(l string) string { return "  " + l })...)
+	lines = append(lines, cli.Map(inspect.Describe(seen), func(l string) string { return "  " + l })...)
 	lines = append(lines, "", "What training does with the data:", "")
-	lines = append(lines, mapList(strings.Split(strings.TrimSpace(plan.String()), "\n"),
+	lines = append(lines, cli.Map(strings.Split(strings.TrimSpace(plan.String()), "\n"),
 		func(l string) string { return "  " + escape.Text(l) })...)
 	return append(lines, "",
 		"The keys that matter most come first in every section. Those with a # before them are at",
 		"their defaults: take the # away to set them. Paths are seen from where kindred train runs.")
-}
-
-// describeReport describes a data set in a few lines.
-func describeReport(r *inspect.Report) []string {
-	lines := []string{fmt.Sprintf("%s: %d samples, layout %s", escape.Name(r.Name), r.Samples, r.Layout)}
-	lines = append(lines, mapList(r.Labels, describeLabels)...)
-	switch im := r.Images; {
-	case im == nil:
-		lines = append(lines, fmt.Sprintf("ready features of %d values", r.Features))
-	case im.Grey+im.Color > 0:
-		lines = append(lines, fmt.Sprintf("of %d images examined: %d x %d to %d x %d pixels, %d in colour, %d grey",
-			im.Grey+im.Color+len(im.Unreadable), im.Width[0], im.Height[0], im.Width[2], im.Height[2], im.Color,
-			im.Grey))
-	}
-	if im := r.Images; im != nil && len(im.Unreadable) > 0 {
-		lines = append(lines, fmt.Sprintf("%d of them cannot be read, such as %s: training leaves such images out, or "+
-			"fails with data.strict: true", len(im.Unreadable), escape.Name(im.Unreadable[0].Name)))
-	}
-	lines = append(lines, mapList(r.LeftOut, func(l data.LeftOut) string { return escape.Text(l.String()) })...)
-	return append(lines, mapList(r.Notes, func(n string) string { return "note: " + escape.Text(n) })...)
-}
-
-func describeLabels(l inspect.Labels) string {
-	counts := mapList(l.Classes, func(c inspect.Class) int { return c.Count })
-	slices.Sort(counts)
-	role := ""
-	if words := columnRole(l); words != "" {
-		role = ", " + words
-	}
-	if len(counts) == 0 {
-		return fmt.Sprintf("label %s: no classes%s", l.Column, role)
-	}
-	return fmt.Sprintf("label %s: %d classes of %d to %d samples%s", l.Column, len(counts), counts[0],
-		counts[len(counts)-1], role)
 }

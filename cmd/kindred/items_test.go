@@ -16,6 +16,8 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/itemsource"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 	"github.com/kindred-ml/kindred/internal/test/storetest"
 )
@@ -177,10 +179,10 @@ func TestBoxesOnPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeBytes(t, "bx/0.png", b.Bytes())
-	f := reviewFlags{}
+	f := itemsource.Flags{}
 	runProgram(t, "embed run bx/manifest.csv --out E.csv")
-	f.photos.data = "bx/manifest.csv"
-	r, err := f.openTable(t.Context(), &app{err: os.Stderr}, "E.csv")
+	f.Photos.Data = "bx/manifest.csv"
+	r, err := f.OpenTable(t.Context(), &console.Console{Err: os.Stderr}, "E.csv")
 	if err == nil {
 		err = r.OpenPictures(t.Context())
 	}

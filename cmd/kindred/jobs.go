@@ -9,12 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/queues"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/jobs/queue"
 )
 
-func newJobs(a *app) *cobra.Command {
-	var f queueFlags
+func newJobs(a *console.Console) *cobra.Command {
+	var f queues.Flags
 	cmd := &cobra.Command{
 		Use:   "jobs --queue URL",
 		Short: "Show the jobs of a queue; cancel or retry them",
@@ -30,15 +34,15 @@ change.`,
   kindred jobs retry 3fc2 --queue nats://a:4222`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			q, err := f.open(cmd.Context(), a, nil)
+			q, err := f.Open(cmd.Context(), a, nil)
 			if err != nil {
 				return err
 			}
-			defer q.close()
+			defer q.Close()
 			return listJobs(cmd.Context(), a, q.Queue)
 		},
 	}
-	f.add(cmd)
+	f.Add(cmd)
 	for _, c := range []struct {
 		name, short string
 		do          func(q *queue.Queue, ctx context.Context, key string) error
@@ -52,22 +56,22 @@ change.`,
 	return cmd
 }
 
-func newJobsChange(a *app, name, short string,
+func newJobsChange(a *console.Console, name, short string,
 	do func(q *queue.Queue, ctx context.Context, key string) error) *cobra.Command {
-	var f queueFlags
+	var f queues.Flags
 	cmd := &cobra.Command{
 		Use:               name + " KEY...", // keys cannot be completed without the queue
-		ValidArgsFunction: completeNothing,
+		ValidArgsFunction: complete.Nothing,
 		Short:             short,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("missing argument KEY: 'kindred jobs' shows the keys")
+				return cli.Usagef("missing argument KEY: 'kindred jobs' shows the keys")
 			}
-			q, err := f.open(cmd.Context(), a, nil)
+			q, err := f.Open(cmd.Context(), a, nil)
 			if err != nil {
 				return err
 			}
-			defer q.close()
+			defer q.Close()
 			for _, arg := range args {
 				s, err := q.Find(cmd.Context(), arg)
 				if err == nil {
@@ -76,27 +80,27 @@ func newJobsChange(a *app, name, short string,
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(a.err, "%s: %s (was %v)\n", escape.Line(cmp.Or(s.Title, s.Key)), name, s.State)
+				fmt.Fprintf(a.Err, "%s: %s (was %v)\n", escape.Line(cmp.Or(s.Title, s.Key)), name, s.State)
 			}
 			return nil
 		},
 	}
-	f.add(cmd)
+	f.Add(cmd)
 	return cmd
 }
 
-func listJobs(ctx context.Context, a *app, q *queue.Queue) error {
+func listJobs(ctx context.Context, a *console.Console, q *queue.Queue) error {
 	all, err := q.List(ctx)
 	if err != nil {
 		return err
 	}
-	if a.json {
+	if a.JSON {
 		if all == nil {
 			all = []queue.Status{}
 		}
-		return a.printJSON(all)
+		return a.PrintJSON(all)
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "KEY\tSTATE\tFAILED\tLOST\tSINCE\tWORKER\tJOB\t")
 	for _, s := range all {
 		text := escape.Line(cmp.Or(s.Title, s.Kind))

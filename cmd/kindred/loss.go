@@ -11,9 +11,13 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
 	"github.com/kindred-ml/kindred/internal/app/cli/explain"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -27,7 +31,7 @@ type lossFlags struct {
 	strict             bool
 }
 
-func newLoss(a *app) *cobra.Command {
+func newLoss(a *console.Console) *cobra.Command {
 	var f lossFlags
 	cmd := &cobra.Command{
 		Use:   "loss --embeddings FILE [--labels FILE]",
@@ -59,23 +63,23 @@ Without --ids every row is a different sample.`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLoss(cmd.Context(), a, &f) },
 	}
-	fs := newFlags(cmd)
-	fs.text(&f.embeddings, "embeddings", "", "embeddings, one per row (.npy, .csv)", completeFiles)
-	fs.text(&f.labels, "labels", "", "labels; default: those in the file of embeddings", completeFiles)
-	fs.text(&f.ids, "ids", "",
-		"identities of the rows (.npy of integers, .csv of one column); default: all different", completeFiles)
-	fs.text(&f.Loss, "loss", "triplet", "the loss", completeWords(objective.LossNames()...))
-	fs.text(&f.Positives, "positives", "", "which positives count; default: the loss's own choice",
-		completeWords(objective.PositivePolicyNames()...))
-	fs.text(&f.Negatives, "negatives", "", "which negatives count; default: the loss's own choice",
-		completeWords(objective.NegativePolicyNames()...))
-	fs.repeated(&f.Set, "set", "an option, key=value; may be repeated", completeLossOption)
-	fs.text(&f.triplets, "triplets", "",
-		"triplets to use instead of mining (.npy, n x 3: anchor, positive, negative)", completeFiles)
-	fs.text(&f.proxies, "proxies", "", "proxies, one per row (.npy); default: drawn from --seed", completeFiles)
+	fs := flags.New(cmd)
+	fs.Text(&f.embeddings, "embeddings", "", "embeddings, one per row (.npy, .csv)", complete.Files)
+	fs.Text(&f.labels, "labels", "", "labels; default: those in the file of embeddings", complete.Files)
+	fs.Text(&f.ids, "ids", "",
+		"identities of the rows (.npy of integers, .csv of one column); default: all different", complete.Files)
+	fs.Text(&f.Loss, "loss", "triplet", "the loss", complete.Words(objective.LossNames()...))
+	fs.Text(&f.Positives, "positives", "", "which positives count; default: the loss's own choice",
+		complete.Words(objective.PositivePolicyNames()...))
+	fs.Text(&f.Negatives, "negatives", "", "which negatives count; default: the loss's own choice",
+		complete.Words(objective.NegativePolicyNames()...))
+	fs.Repeated(&f.Set, "set", "an option, key=value; may be repeated", complete.LossOption)
+	fs.Text(&f.triplets, "triplets", "",
+		"triplets to use instead of mining (.npy, n x 3: anchor, positive, negative)", complete.Files)
+	fs.Text(&f.proxies, "proxies", "", "proxies, one per row (.npy); default: drawn from --seed", complete.Files)
 	cli.AddStrictRows(fs.FlagSet, &f.strict)
-	fs.text(&f.grad, "grad", "",
-		"file to write the gradient by the embeddings to (.npy); replaced if it exists", completeFiles)
+	fs.Text(&f.grad, "grad", "",
+		"file to write the gradient by the embeddings to (.npy); replaced if it exists", complete.Files)
 	return cmd
 }
 
@@ -86,21 +90,21 @@ func miningOptions() []string {
 	})
 }
 
-func runLoss(ctx context.Context, a *app, f *lossFlags) error {
-	f.Seed = a.seed
+func runLoss(ctx context.Context, a *console.Console, f *lossFlags) error {
+	f.Seed = a.Seed
 	if f.embeddings == "" {
-		return usagef("missing --embeddings")
+		return cli.Usagef("missing --embeddings")
 	}
 	o, err := f.Options()
 	if err != nil {
-		return usageError(err)
+		return cli.UsageError{Err: err}
 	}
 	b, err := f.batch(a, &o)
 	if err != nil {
 		return err
 	}
 	// Each row needs its label, its identity, its gradient and its tuples.
-	if err := checkMemory(fmt.Sprintf("a loss of %d rows", b.X.Rows), int64(b.X.Rows),
+	if err := budget.CheckProduct(fmt.Sprintf("a loss of %d rows", b.X.Rows), int64(b.X.Rows),
 		int64(256+16*b.X.Cols)); err != nil {
 		return err
 	}
@@ -109,7 +113,7 @@ func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 	}
 	obj, err := objective.New(o)
 	if err != nil {
-		return usageError(err)
+		return cli.UsageError{Err: err}
 	}
 	if f.grad != "" {
 		if err := atomic.Prepare(f.grad); err != nil {
@@ -125,12 +129,12 @@ func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 			return err
 		}
 	}
-	return a.printResult(rep, func() error { return rep.Write(a.out) })
+	return a.PrintResult(rep, func() error { return rep.Write(a.Out) })
 }
 
 // batch reads the files that the flags name.
-func (f *lossFlags) batch(a *app, o *objective.Options) (*explain.Batch, error) {
-	table, err := embeddingFormats().Read(f.embeddings)
+func (f *lossFlags) batch(a *console.Console, o *objective.Options) (*explain.Batch, error) {
+	table, err := cli.EmbeddingFormats().Read(f.embeddings)
 	if err != nil {
 		return nil, err
 	}
@@ -143,17 +147,17 @@ func (f *lossFlags) batch(a *app, o *objective.Options) (*explain.Batch, error) 
 	}
 	switch {
 	case f.ids != "":
-		if b.IDs, err = a.addAssignments(table, f.ids); err != nil {
+		if b.IDs, err = inputs.AddAssignments(a, table, f.ids); err != nil {
 			return nil, err
 		}
 	case o.Traits().Views:
-		return nil, usagef("missing --ids: the loss %s compares rows of the same sample", f.Loss)
+		return nil, cli.Usagef("missing --ids: the loss %s compares rows of the same sample", f.Loss)
 	}
 	if f.proxies != "" {
 		if o.Traits().Proxies == 0 {
-			return nil, usagef("--proxies: the loss %s has no proxies", f.Loss)
+			return nil, cli.Usagef("--proxies: the loss %s has no proxies", f.Loss)
 		}
-		t, err := embeddingFormats().Read(f.proxies)
+		t, err := cli.EmbeddingFormats().Read(f.proxies)
 		if err != nil {
 			return nil, err
 		}
@@ -170,15 +174,15 @@ func (f *lossFlags) batch(a *app, o *objective.Options) (*explain.Batch, error) 
 
 // readLabels gives the batch one label for each embedding. Rows without a label are left out, unless
 // other files refer to rows by number.
-func (f *lossFlags) readLabels(a *app, table *embedding.Table, b *explain.Batch) error {
+func (f *lossFlags) readLabels(a *console.Console, table *embedding.Table, b *explain.Batch) error {
 	if f.labels == "" && len(table.Columns) == 0 {
 		if f.triplets != "" {
 			b.Labels = make([]int64, table.X.Rows)
 			return nil
 		}
-		return usagef("missing --labels: %s has no labels", f.embeddings)
+		return cli.Usagef("missing --labels: %s has no labels", f.embeddings)
 	}
-	set, err := a.addLabels(table, f.labels)
+	set, err := inputs.AddLabels(a, table, f.labels)
 	if err != nil {
 		return err
 	}
@@ -189,7 +193,7 @@ func (f *lossFlags) readLabels(a *app, table *embedding.Table, b *explain.Batch)
 		return fmt.Errorf("%s: row %d has no label: with --ids, --triplets or --grad, which refer to rows by "+
 			"number, every row needs one", f.embeddings, out[0]+1)
 	}
-	if set, _, err = a.keepLabelled(set, f.embeddings, f.strict); err != nil {
+	if set, _, err = inputs.KeepLabelled(a, set, f.embeddings, f.strict); err != nil {
 		return err
 	}
 	b.X, b.Labels = set.X, set.Labels()[0]

@@ -4,8 +4,10 @@ package main
 import (
 	"context"
 	"os"
+
+	"github.com/kindred-ml/kindred/internal/app/cli/signals"
 )
 
 func main() {
-	os.Exit(execute(withSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(execute(signals.NewContext(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }

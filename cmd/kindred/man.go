@@ -5,14 +5,17 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
 )
 
 // newMan returns the command that writes the manual pages of a release. It is
 // for packagers and hidden from the help.
-func newMan(a *app) *cobra.Command {
+func newMan(a *console.Console) *cobra.Command {
 	return &cobra.Command{
 		Use:               "man DIR",
-		ValidArgsFunction: completeOne(completeFolders),
+		ValidArgsFunction: complete.One(complete.Folders),
 		Short:             "Write manual pages (section 1) of all commands into a folder",
 		Hidden:            true,
 		Args:              exactArgs("DIR"),
@@ -31,7 +34,7 @@ func newMan(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printResultf(map[string]any{"dir": args[0], "pages": len(pages)},
+			return a.PrintResultf(map[string]any{"dir": args[0], "pages": len(pages)},
 				"%d pages in %s\n", len(pages), args[0])
 		},
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
 )
 
 // Every visible command has a manual page that names its flags, and the pages
@@ -20,7 +22,7 @@ func TestManPages(t *testing.T) {
 			t.Fatalf("exit %d: %s", code, &errOut)
 		}
 	}
-	for _, c := range newRoot(&app{}).Commands() {
+	for _, c := range newRoot(&console.Console{}).Commands() {
 		if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
 			continue
 		}

@@ -14,6 +14,11 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
+	"github.com/kindred-ml/kindred/internal/app/cli/outputs"
 	"github.com/kindred-ml/kindred/internal/app/cli/results"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/compute/projection"
@@ -23,12 +28,12 @@ import (
 )
 
 type mapFlags struct {
-	outDir
+	outputs.Folder
 	embeddings, labels, method string
 	columns                    []string
 	perplexity                 float64
 	iterations, sample         int
-	photos                     photoFlags
+	photos                     inputs.PhotoFlags
 	strict                     bool
 }
 
@@ -38,7 +43,7 @@ type mapResult struct {
 	Files []string `json:"files"`
 }
 
-func newMap(a *app) *cobra.Command {
+func newMap(a *console.Console) *cobra.Command {
 	var f mapFlags
 	cmd := &cobra.Command{
 		Use:   "map --embeddings FILE --out DIR",
@@ -60,49 +65,50 @@ Methods:
   kindred map --embeddings E.npy --labels Y.npy --sample 20000 --out map-of-a-million`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkRules(cmd, "", flagRule{"data-dir allow-outside", true, "data", reasonDataset}); err != nil {
+			if err := flags.Check(cmd, "", flags.When("data-dir allow-outside", true, "data",
+				flags.ReasonDataset)); err != nil {
 				return err
 			}
 			for _, flag := range []string{"perplexity", "iterations", "sample"} {
 				if cmd.Flags().Changed(flag) && (f.method == "pca" || flag == "sample" && f.method == "tsne-exact") {
-					return usagef("--%s does not apply to --method %s", flag, f.method)
+					return cli.Usagef("--%s does not apply to --method %s", flag, f.method)
 				}
 			}
 			switch {
 			case f.embeddings == "":
-				return usagef("missing --embeddings")
-			case f.dir == "":
-				return usagef("missing --out")
+				return cli.Usagef("missing --embeddings")
+			case f.Dir == "":
+				return cli.Usagef("missing --out")
 			case !slices.Contains(maps.Methods[:], f.method):
-				return usagef("--method %q: must be tsne, tsne-exact or pca", f.method)
+				return cli.Usagef("--method %q: must be tsne, tsne-exact or pca", f.method)
 			case cmd.Flags().Changed("perplexity") && !(f.perplexity >= 1 && !math.IsInf(f.perplexity, 1)):
-				return usagef("--perplexity %g: want at least 1, and less than the number of rows", f.perplexity)
+				return cli.Usagef("--perplexity %g: want at least 1, and less than the number of rows", f.perplexity)
 			case cmd.Flags().Changed("iterations") && f.iterations < 1:
-				return usagef("--iterations %d: want at least 1", f.iterations)
+				return cli.Usagef("--iterations %d: want at least 1", f.iterations)
 			case f.sample < 1:
-				return usagef("--sample %d: want at least 1", f.sample)
+				return cli.Usagef("--sample %d: want at least 1", f.sample)
 			}
 			return runMap(cmd.Context(), a, &f)
 		},
 	}
-	fs := newFlags(cmd)
-	fs.embeddings(&f.embeddings, "embeddings, one per row")
-	fs.labels(&f.labels, "labels to colour by")
-	fs.list(&f.columns, "columns", nil,
-		"columns of labels to colour by; default: label, fine and coarse, as far as they exist", completeNothing)
-	fs.text(&f.method, "method", "tsne", "tsne, tsne-exact or pca", completeWords("tsne", "tsne-exact", "pca"))
+	fs := flags.New(cmd)
+	fs.Embeddings(&f.embeddings, "embeddings, one per row")
+	fs.Labels(&f.labels, "labels to colour by")
+	fs.List(&f.columns, "columns", nil,
+		"columns of labels to colour by; default: label, fine and coarse, as far as they exist", complete.Nothing)
+	fs.Text(&f.method, "method", "tsne", "tsne, tsne-exact or pca", complete.Words("tsne", "tsne-exact", "pca"))
 	fs.Float64Var(&f.perplexity, "perplexity", 0,
 		"t-SNE: effective number of neighbours; default 30, or less for fewer than 91 rows")
 	fs.IntVar(&f.iterations, "iterations", 0, "t-SNE: number of steps; default 1000")
 	fs.IntVar(&f.sample, "sample", 50_000, "t-SNE: most rows to place directly; they are drawn by --seed")
-	f.photos.add(cmd)
+	f.photos.Add(cmd)
 	cli.AddStrictRows(fs.FlagSet, &f.strict)
-	f.add(cmd, "folder to write to; created if missing")
+	f.Add(cmd, "folder to write to; created if missing")
 	return cmd
 }
 
-func runMap(ctx context.Context, a *app, f *mapFlags) error {
-	if err := f.chooseDir("", "map.html", "map.csv", "map.svg", "map.png"); err != nil {
+func runMap(ctx context.Context, a *console.Console, f *mapFlags) error {
+	if err := f.Choose("", "map.html", "map.csv", "map.svg", "map.png"); err != nil {
 		return err
 	}
 	set, err := loadForMap(a, f)
@@ -112,17 +118,17 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := f.makeDir(); err != nil {
+	if err := f.Make(); err != nil {
 		return err
 	}
 	if err := planNeighbours(f, set.X.Rows); err != nil {
 		return err
 	}
-	bar := a.newMeter("t-SNE", countUnit)
+	bar := a.NewMeter("t-SNE", console.Count)
 	placed, err := maps.Project(ctx, set.X, f.method,
 		projection.SampledTSNE{Rows: f.sample, TSNE: projection.TSNE{Perplexity: f.perplexity, Iterations: f.iterations,
-			Seed: a.seed, Progress: bar.showCount}})
-	bar.close()
+			Seed: a.Seed, Progress: bar.ShowCount}})
+	bar.Close()
 	if err != nil {
 		return err
 	}
@@ -133,31 +139,31 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 	}
 	fig := maps.Figure(m)
 	res := mapResult{Projection: *placed}
-	res.Files, err = f.writeResults(results.NewText("map.csv",
+	res.Files, err = f.WriteResults(results.NewText("map.csv",
 		func(w io.Writer) error { return maps.WriteCSV(w, set, x, y) }),
-		newFigureFile("map.svg", report.SVG, fig), newFigureFile("map.png", report.PNG, fig),
-		results.NewText("map.html", htmlWriter(placed.Page(m))))
+		outputs.NewFigureFile("map.svg", report.SVG, fig), outputs.NewFigureFile("map.png", report.PNG, fig),
+		results.NewText("map.html", outputs.HTMLWriter(placed.Page(m))))
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(res)
+	if a.JSON {
+		return a.PrintJSON(res)
 	}
 	for _, it := range placed.Settings() {
-		fmt.Fprintf(a.out, "%-12s %s\n", it.Name, it.Value)
+		fmt.Fprintf(a.Out, "%-12s %s\n", it.Name, it.Value)
 	}
-	fmt.Fprintf(a.out, "written      %s\n", strings.Join(res.Files, " "))
+	fmt.Fprintf(a.Out, "written      %s\n", strings.Join(res.Files, " "))
 	return nil
 }
 
 // loadForMap reads embeddings. Labels may be missing, unlike for metrics.
-func loadForMap(a *app, f *mapFlags) (*embedding.Table, error) {
-	t, err := embeddingFormats().Read(f.embeddings)
+func loadForMap(a *console.Console, f *mapFlags) (*embedding.Table, error) {
+	t, err := cli.EmbeddingFormats().Read(f.embeddings)
 	if err != nil {
 		return nil, err
 	}
-	if t, err = a.addLabelsIfAny(t, f.labels, f.columns); err == nil && len(t.Columns) > 0 {
-		t, _, err = a.keepLabelled(t, f.embeddings, f.strict)
+	if t, err = inputs.AddLabelsIfAny(a, t, f.labels, f.columns); err == nil && len(t.Columns) > 0 {
+		t, _, err = inputs.KeepLabelled(a, t, f.embeddings, f.strict)
 	}
 	return t, err
 }
@@ -188,7 +194,7 @@ func planNeighbours(f *mapFlags, rows int) error {
 func (f *mapFlags) newMap(ctx context.Context, set *embedding.Table, x, y []float64) (report.Map, error) {
 	m := maps.NewMap(set, x, y)
 	m.File = "map"
-	about := fmt.Sprintf("%d items from %s", set.X.Rows, describeEmbeddings(f.embeddings))
+	about := fmt.Sprintf("%d items from %s", set.X.Rows, inputs.DescribeEmbeddings(f.embeddings))
 	for _, c := range m.Columns {
 		about += fmt.Sprintf(", %d classes by %s", len(c.Names), c.Name)
 	}
@@ -196,12 +202,12 @@ func (f *mapFlags) newMap(ctx context.Context, set *embedding.Table, x, y []floa
 	if f.method == "pca" {
 		m.XName, m.YName = "component 1", "component 2"
 	}
-	d, err := f.photos.open(ctx, set.Files, f.embeddings)
+	d, err := f.photos.Open(ctx, set.Files, f.embeddings)
 	if d == nil || err != nil {
 		return m, err
 	}
 	defer d.Close()
-	m.Folder = photo.PhotoFolder(filepath.Join(f.dir, "map.html"), f.photos.root(), m.Names)
+	m.Folder = photo.PhotoFolder(filepath.Join(f.Dir, "map.html"), f.photos.Root(), m.Names)
 	album := photo.Album{Data: d}
 	return m, album.AddThumbs(ctx, &m)
 }

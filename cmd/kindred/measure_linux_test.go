@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/jobs/natsserver"
 	"github.com/kindred-ml/kindred/internal/jobs/queue"
 	"github.com/kindred-ml/kindred/internal/test/storetest"
@@ -72,7 +73,7 @@ func TestConstants(t *testing.T) {
 }
 
 // pushTimed pushes n items and opens the index they are from and the store they went to.
-func pushTimed(t *testing.T, n int, url string, pid int) (right store.Store, s *remoteStore) {
+func pushTimed(t *testing.T, n int, url string, pid int) (right store.Store, s *inputs.RemoteStore) {
 	t.Helper()
 	dir := writeManyItems(t, n, 128)
 	begun, used := time.Now(), processorTime(t, pid)

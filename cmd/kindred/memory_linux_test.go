@@ -22,6 +22,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/page/review"
 )
@@ -412,5 +413,5 @@ func TestEveryReaderHasBombs(t *testing.T) {
 			walk(s)
 		}
 	}
-	walk(newRoot(&app{}))
+	walk(newRoot(&console.Console{}))
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -42,7 +43,7 @@ func TestMissingLabels(t *testing.T) {
 		if ext == ".csv" {
 			csv = path
 		}
-		if err := embeddingFormats().Write(path, table); err != nil {
+		if err := cli.EmbeddingFormats().Write(path, table); err != nil {
 			t.Fatal(err)
 		}
 		code, out, errOut := runArgs(t, "eval", "--embeddings", path, "--metrics", "recall@1", "--format", "csv")
@@ -88,7 +89,7 @@ func TestLookAlikes(t *testing.T) {
 // refuses rows without one.
 func TestMissingLabelsByPlace(t *testing.T) {
 	csv := filepath.Join(t.TempDir(), "E.csv")
-	if err := embeddingFormats().Write(csv, unlabelledTable(t)); err != nil {
+	if err := cli.EmbeddingFormats().Write(csv, unlabelledTable(t)); err != nil {
 		t.Fatal(err)
 	}
 	var clusters strings.Builder

@@ -11,6 +11,11 @@ import (
 
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
+	"github.com/kindred-ml/kindred/internal/app/cli/outputs"
 	"github.com/kindred-ml/kindred/internal/app/cli/results"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
@@ -20,8 +25,8 @@ import (
 )
 
 type neighboursFlags struct {
-	outDir
-	lookup              lookupFlags
+	outputs.Folder
+	lookup              inputs.LookupFlags
 	distance            string
 	queries, k, scratch int
 }
@@ -64,8 +69,8 @@ func rankedItem(g *lookup.Table, q retrieval.Ranked) queryItems {
 	return out
 }
 
-func newNeighbours(a *app) *cobra.Command {
-	f := neighboursFlags{lookup: lookupFlags{a: a}}
+func newNeighbours(a *console.Console) *cobra.Command {
+	f := neighboursFlags{lookup: inputs.LookupFlags{A: a}}
 	cmd := &cobra.Command{
 		Use:   "neighbours --embeddings FILE [--data SET] --out DIR",
 		Short: "Show random and worst queries with their nearest neighbours",
@@ -80,35 +85,36 @@ Without --data only labels are shown.`,
 		Example: `  kindred neighbours --embeddings runs/a/embeddings.npy --labels runs/a/labels.csv --data mnist --out rows`,
 		Args:    exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkRules(cmd, "", flagRule{"data-dir allow-outside", true, "data", reasonDataset}); err != nil {
+			if err := flags.Check(cmd, "", flags.When("data-dir allow-outside", true, "data",
+				flags.ReasonDataset)); err != nil {
 				return err
 			}
 			switch {
-			case f.lookup.spec.Embeddings == "":
-				return usagef("missing --embeddings")
-			case f.dir == "":
-				return usagef("missing --out")
+			case f.lookup.Spec.Embeddings == "":
+				return cli.Usagef("missing --embeddings")
+			case f.Dir == "":
+				return cli.Usagef("missing --out")
 			}
-			if err := cmp.Or(checkAtLeast("queries", f.queries, 1), checkAtLeast("neighbours", f.k, 1),
-				checkMebibytes("scratch", f.scratch)); err != nil {
+			if err := cmp.Or(flags.CheckAtLeast("queries", f.queries, 1), flags.CheckAtLeast("neighbours", f.k, 1),
+				flags.CheckMebibytes("scratch", f.scratch)); err != nil {
 				return err
 			}
 			return runNeighbours(cmd.Context(), a, &f)
 		},
 	}
-	fs := newFlags(cmd)
-	fs.embeddings(&f.lookup.spec.Embeddings, "embeddings, one per row")
-	fs.labels(&f.lookup.spec.Labels, "labels")
-	fs.column(&f.lookup.spec.Column, "column of labels that defines a right neighbour; "+firstColumn)
-	fs.outside(&f.lookup.outside)
-	fs.text(&f.lookup.spec.In, "data", "", "data set of the pictures, by name or path", completeDatasets)
-	fs.dataDir(&f.lookup.dataDir)
-	fs.distance(&f.distance, "euclidean", "", anyDistance...)
+	fs := flags.New(cmd)
+	fs.Embeddings(&f.lookup.Spec.Embeddings, "embeddings, one per row")
+	fs.Labels(&f.lookup.Spec.Labels, "labels")
+	fs.Column(&f.lookup.Spec.Column, "column of labels that defines a right neighbour; "+flags.FirstColumn)
+	fs.Outside(&f.lookup.Outside)
+	fs.Text(&f.lookup.Spec.In, "data", "", "data set of the pictures, by name or path", complete.Datasets)
+	fs.DataDir(&f.lookup.DataDir)
+	fs.Distance(&f.distance, "euclidean", "", flags.AnyDistance...)
 	fs.IntVar(&f.queries, "queries", 8, "random queries to show, and worst queries to show")
 	fs.IntVar(&f.k, "neighbours", 8, "neighbours to show of each query")
-	fs.scratch(&f.scratch)
-	cli.AddStrictRows(fs.FlagSet, &f.lookup.spec.Strict)
-	f.add(cmd, "folder to write to; created if missing")
+	fs.Scratch(&f.scratch)
+	cli.AddStrictRows(fs.FlagSet, &f.lookup.Spec.Strict)
+	f.Add(cmd, "folder to write to; created if missing")
 	return cmd
 }
 
@@ -124,17 +130,17 @@ func firstRows(rows report.Retrieval) report.Retrieval {
 	return rows
 }
 
-func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
-	cfg := retrieval.Config{Queries: f.queries, Neighbours: f.k, Memory: int64(f.scratch) << 20, Seed: a.seed}
+func runNeighbours(ctx context.Context, a *console.Console, f *neighboursFlags) error {
+	cfg := retrieval.Config{Queries: f.queries, Neighbours: f.k, Memory: int64(f.scratch) << 20, Seed: a.Seed}
 	var err error
 	if cfg.Distance, err = eval.ParseDistance(f.distance); err != nil {
-		return usageError(err)
+		return cli.UsageError{Err: err}
 	}
-	if err := f.chooseDir("", "neighbours.html", "random.png", "worst.png"); err != nil {
+	if err := f.Choose("", "neighbours.html", "random.png", "worst.png"); err != nil {
 		return err
 	}
-	f.lookup.spec.Vector = f.lookup.spec.Embeddings // its rows are the queries
-	source, err := lookup.Open(ctx, &f.lookup.spec, &f.lookup)
+	f.lookup.Spec.Vector = f.lookup.Spec.Embeddings // its rows are the queries
+	source, err := lookup.Open(ctx, &f.lookup.Spec, &f.lookup)
 	if err != nil {
 		return err
 	}
@@ -148,20 +154,20 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	set := g.Table
 	switch {
 	case len(set.Columns) == 0:
-		return fmt.Errorf("%s has no labels, which define a right neighbour", f.lookup.spec.Embeddings)
-	case f.lookup.spec.In != "" && set.Files == nil:
+		return fmt.Errorf("%s has no labels, which define a right neighbour", f.lookup.Spec.Embeddings)
+	case f.lookup.Spec.In != "" && set.Files == nil:
 		return fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path",
-			f.lookup.spec.In,
-			f.lookup.spec.Embeddings)
+			f.lookup.Spec.In,
+			f.lookup.Spec.Embeddings)
 	}
 	// Every picture of the page is held until the page is written.
 	const pictureBytes = 1 << 20
 	shown := budget.Product(2, int64(min(f.queries, set.X.Rows)), int64(min(f.k, set.X.Rows)+1))
 	what := fmt.Sprintf("--queries %d with --neighbours %d", f.queries, f.k)
-	if err := checkMemory(what, shown, pictureBytes); err != nil {
+	if err := budget.CheckProduct(what, shown, pictureBytes); err != nil {
 		return err
 	}
-	if err := checkMemory(fmt.Sprintf("neighbours of %d rows", set.X.Rows), int64(set.X.Rows),
+	if err := budget.CheckProduct(fmt.Sprintf("neighbours of %d rows", set.X.Rows), int64(set.X.Rows),
 		int64(256+8*set.X.Cols)); err != nil {
 		return err
 	}
@@ -169,10 +175,10 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 		if cfg.Picture, err = photo.NewReader(ctx, g.Data, set.ItemNames()); err != nil {
 			return err
 		}
-		cfg.Link = photo.Links(filepath.Join(f.dir, "neighbours.html"), g.Root, set.Files)
+		cfg.Link = photo.Links(filepath.Join(f.Dir, "neighbours.html"), g.Root, set.Files)
 	}
 	cfg.Label, cfg.Name = g.Label, set.RowName
-	if err := f.makeDir(); err != nil {
+	if err := f.Make(); err != nil {
 		return err
 	}
 	pair, err := retrieval.ChooseQueries(ctx, set.X, set.Labels()[0], cfg)
@@ -180,7 +186,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 		return err
 	}
 	res := neighboursResult{Column: set.Columns[0].Name,
-		Random: mapList(pair.RandomItems, func(q retrieval.Ranked) queryItems { return rankedItem(g, q) })}
+		Random: cli.Map(pair.RandomItems, func(q retrieval.Ranked) queryItems { return rankedItem(g, q) })}
 	for i, q := range pair.WorstItems {
 		item := rankedItem(g, q)
 		item.FirstRight = pair.FirstRight[i]
@@ -191,14 +197,14 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 		return err
 	}
 	about := fmt.Sprintf("%d items of %d classes from %s", all.Items, all.Classes,
-		describeEmbeddings(f.lookup.spec.Embeddings))
+		inputs.DescribeEmbeddings(f.lookup.Spec.Embeddings))
 	page := neighboursPage(pair, about, f.distance, res.Column)
-	if res.Files, err = f.writeResults(results.NewText("neighbours.html", htmlWriter(page)),
-		newFigureFile("random.png", report.PNG, firstRows(pair.Random)),
-		newFigureFile("worst.png", report.PNG, firstRows(pair.Worst))); err != nil {
+	if res.Files, err = f.WriteResults(results.NewText("neighbours.html", outputs.HTMLWriter(page)),
+		outputs.NewFigureFile("random.png", report.PNG, firstRows(pair.Random)),
+		outputs.NewFigureFile("worst.png", report.PNG, firstRows(pair.Worst))); err != nil {
 		return err
 	}
-	return a.printResultf(res, "%s\nwritten %s\n", pair.Worst.Caption, strings.Join(res.Files, " "))
+	return a.PrintResultf(res, "%s\nwritten %s\n", pair.Worst.Caption, strings.Join(res.Files, " "))
 }
 
 // neighboursPage shows the chosen queries; about describes

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/app/cli/indexing"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 )
 
@@ -22,7 +23,7 @@ func TestIndexOfPythonsNumbers(t *testing.T) {
 		}
 	}
 	ix := filepath.Join(dir, "x.index")
-	var added indexAdded
+	var added indexing.Added
 	kindredJSON(t, &added, "index", "create", "--embeddings", e, "--columns", filepath.Join(dir, "columns.csv"),
 		"--out", ix)
 	var got lookup.Results

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/internal/app/cli"
 )
 
 // trainRun is the folder of a run on photos, and those.
@@ -83,7 +85,7 @@ func TestEmbedFlatFolder(t *testing.T) {
 	}
 	out := filepath.Join(tmp, "E.parquet")
 	mustRun(t, "embed", "--run", run, "--data", flat, "--out", out)
-	if got, err := embeddingFormats().Read(out); err != nil || len(got.Files) != 6 {
+	if got, err := cli.EmbeddingFormats().Read(out); err != nil || len(got.Files) != 6 {
 		t.Errorf("%v, %v", got, err)
 	}
 	if raw := mustRun(t, "embed", "--run", run, "--data", flat, "--out", "-"); !strings.HasPrefix(raw, "\x93NUMPY") {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
 	"github.com/kindred-ml/kindred/internal/app/cli/results"
 )
 
@@ -147,7 +148,7 @@ func TestFilesAreNotOverwritten(t *testing.T) {
 		t.Fatal(photo, err)
 	}
 	for i := range 2 {
-		cmd := newRoot(&app{out: io.Discard, err: io.Discard, raw: io.Discard})
+		cmd := newRoot(&console.Console{Out: io.Discard, Err: io.Discard, Raw: io.Discard})
 		cmd.SetIn(strings.NewReader(photo[0] + "\n"))
 		cmd.SetArgs([]string{"embed", run, "-", "--out", list})
 		if err := cmd.Execute(); (err != nil) != (i == 1) || i == 1 && !strings.Contains(err.Error(), "--force") {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/queues"
 	"github.com/kindred-ml/kindred/internal/jobs/queue"
 )
 
@@ -19,7 +21,7 @@ func TestJobsAreToldInPlainText(t *testing.T) {
 		{Key: "3", Title: "t", State: queue.Failed, Text: strings.Repeat(evil, 100_000)},
 	} {
 		var b bytes.Buffer
-		(&app{out: &b, err: &b}).newJobPrinter()(s)
+		queues.NewJobPrinter((&console.Console{Out: &b, Err: &b}))(s)
 		line := b.String()
 		if strings.ContainsAny(line, "\x1b\u202e") || strings.Count(line, "\n") != 1 || len(line) > 20_000 {
 			t.Errorf("%s: %d bytes: %.200q", s.Key, len(line), line)

@@ -7,11 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
 	"github.com/kindred-ml/kindred/internal/app/cli/plan"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-func newPlan(a *app) *cobra.Command {
+func newPlan(a *console.Console) *cobra.Command {
 	var l plan.Load
 	var m plan.Machine
 	var memory string
@@ -32,33 +36,33 @@ Everything is for one copy: n copies need n times as much. Qdrant was not measur
 		RunE: func(*cobra.Command, []string) error {
 			n, err := budget.Parse(memory)
 			if err != nil {
-				return usagef("--memory-of-a-machine: %v", err)
+				return cli.Usagef("--memory-of-a-machine: %v", err)
 			}
 			m.Memory = float64(n)
 			r, err := plan.Compute(l, m)
 			if err != nil {
-				return usagef("--%v", err)
+				return cli.Usagef("--%v", err)
 			}
-			return a.printResult(r, func() error { return printPlan(a, r) })
+			return a.PrintResult(r, func() error { return printPlan(a, r) })
 		},
 	}
-	fs := newFlags(cmd)
+	fs := flags.New(cmd)
 	fs.Float64Var(&l.Vectors, "vectors", 1e9, "vectors to hold")
 	fs.IntVar(&l.Dim, "dim", 128, "length of a vector")
 	fs.Float64Var(&l.Queries, "queries", 100, "searches per second")
 	fs.Float64Var(&l.Images, "images", 1e8, "images to embed")
 	fs.Float64Var(&l.ImageBytes, "image-bytes", 100_000, "size of an image file")
-	fs.text(&l.Network, "network", "resnet50-224", "network that embeds them: "+
-		strings.Join(plan.Networks(), ", "), completeNetwork)
+	fs.Text(&l.Network, "network", "resnet50-224", "network that embeds them: "+
+		strings.Join(plan.Networks(), ", "), complete.Network)
 	fs.IntVar(&m.Cores, "cores", 32, "cores of a machine")
-	fs.text(&memory, "memory-of-a-machine", "256GiB", "its memory", completeWords("64GiB", "256GiB"))
+	fs.Text(&memory, "memory-of-a-machine", "256GiB", "its memory", complete.Words("64GiB", "256GiB"))
 	return cmd
 }
 
 // printPlan writes a plan as tables.
-func printPlan(a *app, r *plan.Report) error {
+func printPlan(a *console.Console, r *plan.Report) error {
 	l := r.Load
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "%.4g vectors of %d numbers, %.4g searches a second; machines of %d cores and %s\n", l.Vectors,
 		l.Dim, l.Queries, r.Machine.Cores, formatSize(r.Machine.Memory))
 	fmt.Fprintln(w, "ENGINE\tDISK\tMEMORY\tMACHINES\tFOR MEMORY\tFOR SEARCHES\tA SEARCH\tTO WRITE, HOURS OF A CORE\t")

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli/queues"
 	"github.com/kindred-ml/kindred/internal/jobs/natsserver"
 	"github.com/kindred-ml/kindred/internal/test/queuetest"
 	"github.com/kindred-ml/kindred/store"
@@ -323,7 +324,7 @@ func TestWorkerAllows(t *testing.T) {
 			runProgram(t, "jobs remove "+key[1]+" --queue "+s.URL())
 		}
 	}
-	t.Setenv(secretEnv, "short")
+	t.Setenv(queues.SecretEnv, "short")
 	code, _, errOut := runArgs(t, strings.Fields(embed)...)
 	if code == exitOK || !strings.Contains(errOut, "is not a secret") {
 		t.Errorf("status %d: %s", code, errOut)

@@ -10,22 +10,27 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
+	"github.com/kindred-ml/kindred/internal/app/cli/outputs"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/page/report/runs"
 	"github.com/kindred-ml/kindred/run"
 )
 
 type reportFlags struct {
-	outDir
+	outputs.Folder
 	data, dataDir string
 	names         []string
 }
 
-func newReport(a *app) *cobra.Command {
+func newReport(a *console.Console) *cobra.Command {
 	var f reportFlags
 	cmd := &cobra.Command{
 		Use:               "report RUN...",
-		ValidArgsFunction: completeRuns,
+		ValidArgsFunction: complete.Runs,
 		Short:             "Compare training runs on one page",
 		Long: `report reads the folders of training runs and writes DIR/report.html. The page has
 scores, curves over the epochs with the best epoch marked, a map of the embeddings to
@@ -42,17 +47,17 @@ it from the others. --name RUN=NAME gives it another name; one run of a row suff
   kindred report runs/eps-seed* runs/random-seed* --out seeds --name runs/eps-seed1="Easy positives"`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("missing argument RUN: the folder of a run")
+				return cli.Usagef("missing argument RUN: the folder of a run")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, dirs []string) error { return runReport(cmd.Context(), a, dirs, &f) },
 	}
-	f.add(cmd, "folder to write to; default: report, in the folder of the run if there is only one")
-	newFlags(cmd).text(&f.data, "data", "", "data set of the runs, if it was moved since training", completeDatasets)
-	newFlags(cmd).repeated(&f.names, "name", "name of a row, as RUN=NAME with the folder of one of its runs; may be "+
-		"repeated", completeRuns)
-	newFlags(cmd).dataDir(&f.dataDir)
+	f.Add(cmd, "folder to write to; default: report, in the folder of the run if there is only one")
+	flags.New(cmd).Text(&f.data, "data", "", "data set of the runs, if it was moved since training", complete.Datasets)
+	flags.New(cmd).Repeated(&f.names, "name", "name of a row, as RUN=NAME with the folder of one of its runs; may be "+
+		"repeated", complete.Runs)
+	flags.New(cmd).DataDir(&f.dataDir)
 	return cmd
 }
 
@@ -69,7 +74,7 @@ type reportGroup struct {
 	Metrics map[string][]float64 `json:"metrics"` // a value for each run that has the metric
 }
 
-func runReport(ctx context.Context, a *app, dirs []string, f *reportFlags) error {
+func runReport(ctx context.Context, a *console.Console, dirs []string, f *reportFlags) error {
 	usual := "report"
 	if len(dirs) == 1 {
 		usual = filepath.Join(dirs[0], "report")
@@ -77,26 +82,26 @@ func runReport(ctx context.Context, a *app, dirs []string, f *reportFlags) error
 			return err
 		}
 	}
-	if err := cmp.Or(f.chooseDir(usual, "report.html"), f.makeDir()); err != nil {
+	if err := cmp.Or(f.Choose(usual, "report.html"), f.Make()); err != nil {
 		return err
 	}
-	path := filepath.Join(f.dir, "report.html")
-	c, err := runs.Write(ctx, dirs, runs.PageOptions{Home: dataFolder(f.dataDir), Data: f.data, Page: path,
-		Seed: a.seed, Names: f.names})
+	path := filepath.Join(f.Dir, "report.html")
+	c, err := runs.Write(ctx, dirs, runs.PageOptions{Home: inputs.DataFolder(f.dataDir), Data: f.data, Page: path,
+		Seed: a.Seed, Names: f.names})
 	if err != nil {
 		return err
 	}
-	if err := f.recordMade("report.html"); err != nil {
+	if err := f.RecordMade("report.html"); err != nil {
 		return err
 	}
 	for _, err := range c.Unseen {
-		fmt.Fprintf(a.err, "the page has no photos: %s\n", escape.Text(cli.Message(err)))
+		fmt.Fprintf(a.Err, "the page has no photos: %s\n", escape.Text(cli.Message(err)))
 	}
-	if !a.json {
+	if !a.JSON {
 		for _, t := range c.Scores() {
-			fmt.Fprintln(a.out, t)
+			fmt.Fprintln(a.Out, t)
 		}
-		_, err := fmt.Fprintln(a.out, "written", path)
+		_, err := fmt.Fprintln(a.Out, "written", path)
 		return err
 	}
 	res := reportResult{Page: path, Differ: c.Differ}
@@ -112,5 +117,5 @@ func runReport(ctx context.Context, a *app, dirs []string, f *reportFlags) error
 		}
 		res.Groups = append(res.Groups, rg)
 	}
-	return a.printJSON(res)
+	return a.PrintJSON(res)
 }

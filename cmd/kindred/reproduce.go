@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,12 +12,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/app/cli/progress"
+	"github.com/kindred-ml/kindred/internal/app/cli/queues"
 	"github.com/kindred-ml/kindred/internal/app/cli/shards"
 	"github.com/kindred-ml/kindred/internal/app/experiments/paper"
-	"github.com/kindred-ml/kindred/internal/app/remote/datasets"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/run"
@@ -28,15 +30,15 @@ import (
 // newReproduce returns the command reproduce.
 //
 // Long: its help and its flags are most of it.
-func newReproduce(a *app) *cobra.Command {
+func newReproduce(a *console.Console) *cobra.Command {
 	var o paper.Options
 	var dataDir, path, features, backbone string
 	var size int
-	var queued queueFlags
+	var queued queues.Flags
 	var from []string
 	cmd := &cobra.Command{
 		Use:               "reproduce NAME",
-		ValidArgsFunction: completeOne(completeExperiments),
+		ValidArgsFunction: complete.One(complete.Experiments),
 		Short:             "Run a paper's experiment and judge its statements",
 		Long: `reproduce trains every arm of an experiment with several seeds, prints its
 table, and writes report.html with the figures, results.json, and a run folder
@@ -96,55 +98,55 @@ scores of kindred train after --minutes, beside those of other toolkits' recipes
 			}
 			o.Set = append(shortcutSettings(path, features, backbone, size), o.Set...)
 			if e == nil && table != paper.DefaultsTable && table != paper.RecipesTable {
-				return usagef("unknown experiment %q: want one of %s", args[0], strings.Join(paper.Names(), ", "))
+				return cli.Usagef("unknown experiment %q: want one of %s", args[0], strings.Join(paper.Names(), ", "))
 			}
-			if err := cmp.Or(checkAtLeast("jobs", o.Jobs, 1), checkAtLeast("size", size, 0)); err != nil {
+			if err := cmp.Or(flags.CheckAtLeast("jobs", o.Jobs, 1), flags.CheckAtLeast("size", size, 0)); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("seeds") && o.Seeds < 1 {
-				return usagef("--seeds %d: want at least 1", o.Seeds)
+				return cli.Usagef("--seeds %d: want at least 1", o.Seeds)
 			}
-			o.Seed, o.Home, queued.dataDir = a.seed, dataFolder(dataDir), dataDir
+			o.Seed, o.Home, queued.DataDir = a.Seed, inputs.DataFolder(dataDir), dataDir
 			if e == nil {
 				if path+features != "" {
-					return usagef("--data and --features apply to one experiment; %s has many data sets", args[0])
+					return cli.Usagef("--data and --features apply to one experiment; %s has many data sets", args[0])
 				}
 				o.Dir = cmp.Or(o.Dir, filepath.Join("reports", table))
 				return runTable(cmd, a, table, o, &queued)
 			}
 			o.Dir = cmp.Or(o.Dir, experimentFolder(e))
 			if _, err := e.Config(o); err != nil {
-				return usageError(err)
+				return cli.UsageError{Err: err}
 			}
 			return runReproduce(cmd, a, e, o, &queued)
 		},
 	}
-	fs := newFlags(cmd)
+	fs := flags.New(cmd)
 	fs.IntVar(&o.Seeds, "seeds", 0, "runs of each arm, with consecutive seeds from --seed (default: the experiment's "+
 		"own, three or more, shown by 'kindred reproduce list'; 1 with --fast)")
 	fs.BoolVar(&o.Fast, "fast", false, "use a subset, few epochs and one seed, to check that everything works")
-	fs.text(&o.Dir, "out", "", "folder of the results (default reports/NAME); document: the page", completeFolders)
-	fs.text(&o.Scale, "scale", "",
+	fs.Text(&o.Dir, "out", "", "folder of the results (default reports/NAME); document: the page", complete.Folders)
+	fs.Text(&o.Scale, "scale", "",
 		"size of the experiment, as 'kindred reproduce list' shows; default: the first",
-		completeOfExperiment(scaleNames))
-	fs.repeated(&o.Arms, "arm", "run only this arm; may be repeated; the others can be added later",
-		completeOfExperiment(armNames))
-	fs.jobs(&o.Jobs)
-	fs.text(&path, "data", "",
-		"folder, manifest or benchmark root to use instead of the experiment's data set (data.path)", completeDatasets)
-	fs.text(&features, "features", "",
-		"file of ready features to use instead of images (data.path), with a linear network", completeFiles)
-	fs.text(&backbone, "backbone", "", "network to use (network.name)", completeWords(zoo.Networks()...))
+		complete.OfExperiment(complete.ScaleNames))
+	fs.Repeated(&o.Arms, "arm", "run only this arm; may be repeated; the others can be added later",
+		complete.OfExperiment(complete.ArmNames))
+	fs.Jobs(&o.Jobs)
+	fs.Text(&path, "data", "",
+		"folder, manifest or benchmark root to use instead of the experiment's data set (data.path)", complete.Datasets)
+	fs.Text(&features, "features", "",
+		"file of ready features to use instead of images (data.path), with a linear network", complete.Files)
+	fs.Text(&backbone, "backbone", "", "network to use (network.name)", complete.Words(zoo.Networks()...))
 	fs.IntVar(&size, "size", 0, "side of the images in pixels (data.size)")
-	fs.list(&o.Reuse, "reuse", nil,
+	fs.List(&o.Reuse, "reuse", nil,
 		"folders of other experiments; their finished runs with the same settings and seed are copied, not repeated",
-		completeFolders)
-	fs.list(&from, "from", nil, "document: folders of finished experiments, whose results are stored first",
-		completeFolders)
-	fs.repeated(&o.Set, "set", "change a setting of all arms, as in kindred train: section.key=value", completeSetting)
-	fs.dataDir(&dataDir)
+		complete.Folders)
+	fs.List(&from, "from", nil, "document: folders of finished experiments, whose results are stored first",
+		complete.Folders)
+	fs.Repeated(&o.Set, "set", "change a setting of all arms, as in kindred train: section.key=value", complete.Setting)
+	fs.DataDir(&dataDir)
 	addRecipes(fs, &o)
-	queued.addLeader(cmd)
+	queued.AddLeader(cmd)
 	cmd.AddCommand(newTune(a))
 	return cmd
 }
@@ -167,7 +169,7 @@ func shortcutSettings(path, features, backbone string, size int) []string {
 	return set
 }
 
-func listExperiments(a *app) error {
+func listExperiments(a *console.Console) error {
 	type listed struct {
 		Name   string   `json:"name"`
 		Title  string   `json:"title"`
@@ -181,18 +183,19 @@ func listExperiments(a *app) error {
 	var all []listed
 	for _, name := range paper.Names() {
 		e := paper.Find(name)
-		l := listed{Name: e.Name, Title: e.Heading(), Source: e.Source, Arms: armNames(e), Seeds: e.DefaultSeeds(false),
-			Scales: scaleNames(e)}
+		l := listed{Name: e.Name, Title: e.Heading(), Source: e.Source, Arms: complete.ArmNames(e),
+			Seeds:  e.DefaultSeeds(false),
+			Scales: complete.ScaleNames(e)}
 		var err error
 		if l.Settings, err = e.SettingsSource(); err != nil {
 			return err
 		}
 		all = append(all, l)
 	}
-	if a.json {
-		return a.printJSON(all)
+	if a.JSON {
+		return a.PrintJSON(all)
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	for _, l := range all {
 		fmt.Fprintf(w, "%s\t%s\t%d arms\t%d seeds\t%s\tsettings %s\n", l.Name, l.Title, len(l.Arms), l.Seeds,
 			strings.Join(l.Scales, ", "), l.Settings)
@@ -200,22 +203,22 @@ func listExperiments(a *app) error {
 	return w.Flush()
 }
 
-func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options,
-	queued *queueFlags) error {
+func runReproduce(cmd *cobra.Command, a *console.Console, e *paper.Experiment, o paper.Options,
+	queued *queues.Flags) error {
 	out, err := reproduce(cmd, a, e, o, queued)
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(out)
+	if a.JSON {
+		return a.PrintJSON(out)
 	}
-	fmt.Fprintf(a.out, "%s\n%s\n\n%s\n%s\nHow the settings were chosen: %s\n\n", out.Title, out.Source,
+	fmt.Fprintf(a.Out, "%s\n%s\n\n%s\n%s\nHow the settings were chosen: %s\n\n", out.Title, out.Source,
 		out.Table().Narrow(), out.Statements(), out.Tuning)
 	if n, needed := out.DecidingSeeds(); needed && !o.Fast {
-		fmt.Fprintf(a.out, "To decide, go on with %d seeds (the finished runs are kept):\n  %s\n\n", n,
+		fmt.Fprintf(a.Out, "To decide, go on with %d seeds (the finished runs are kept):\n  %s\n\n", n,
 			escape.Command(withSeeds(os.Args, n)...))
 	}
-	_, err = fmt.Fprintf(a.out, "report: %s\n", filepath.Join(o.Dir, paper.ReportFile))
+	_, err = fmt.Fprintf(a.Out, "report: %s\n", filepath.Join(o.Dir, paper.ReportFile))
 	return err
 }
 
@@ -234,29 +237,29 @@ func withSeeds(args []string, n int) []string {
 }
 
 // reproduce runs an experiment and writes its folder.
-func reproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options, queued *queueFlags) (
+func reproduce(cmd *cobra.Command, a *console.Console, e *paper.Experiment, o paper.Options, queued *queues.Flags) (
 	*paper.Outcome, error) {
 	held, err := paper.LockFolder(o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	defer held.Release()
-	if err := fetchData(cmd.Context(), a, e, o); err != nil {
+	if err := inputs.FetchData(cmd.Context(), a, e, o); err != nil {
 		return nil, err
 	}
-	if queued.queue != "" {
-		q, err := queued.openAsLeader(cmd.Context(), a, queued.newKit(a))
+	if queued.Queue != "" {
+		q, err := queued.OpenAsLeader(cmd.Context(), a, queued.NewKit(a))
 		if err != nil {
 			return nil, err
 		}
-		defer q.close()
+		defer q.Close()
 		o.Runner = shards.ExperimentRunner{Runner: q, Dir: o.Dir}
 	}
 	bars := map[string]*progress.Bar{}
-	o.Weights = a.findWeights(cli.WeightsFlags{})
+	o.Weights = inputs.FindWeights(a, cli.WeightsFlags{})
 	o.Begin = func(arm string, seed uint64, s run.Setup) {
 		name := fmt.Sprintf("%s, seed %d: ", arm, seed)
-		bars[name] = progress.New(a.terminal(), name)
+		bars[name] = progress.New(a.Terminal(), name)
 		bars[name].Note(s.Notes)
 	}
 	o.Observe = func(arm string, seed uint64, ev train.Event) {
@@ -264,33 +267,9 @@ func reproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options,
 	}
 	out, err := paper.Reproduce(cmd.Context(), e, o)
 	if stopped := (*run.StoppedError)(nil); errors.As(err, &stopped) {
-		return nil, resumableError{error: err, where: stopped.Location(), command: escape.Command(os.Args...)}
+		return nil, cli.ResumableError{Err: err, Where: stopped.Location(), Command: escape.Command(os.Args...)}
 	} else if err != nil {
 		return nil, err
 	}
 	return out, out.Write(cmd.Context())
-}
-
-// fetchData fetches the experiment's data set by name, unless it is on this machine or the
-// settings name a path.
-func fetchData(ctx context.Context, a *app, e *paper.Experiment, o paper.Options) error {
-	cfg, err := e.Config(o)
-	if err != nil {
-		return err
-	}
-	name := cfg.Data.Name
-	if _, err := datasets.Find(datasets.Catalog(), name); cfg.Data.Path != "" || err != nil {
-		return nil
-	}
-	if o.Home == "" {
-		_, err := data.Home("")
-		return err
-	}
-	for _, home := range []string{o.Home, data.DebianHome} {
-		if _, err := os.Stat(filepath.Join(home, name)); err == nil {
-			return nil
-		}
-	}
-	_, err = a.newFetcher(o.Home).Get(ctx, name)
-	return err
 }

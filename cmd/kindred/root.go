@@ -2,19 +2,21 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/signals"
+	"github.com/kindred-ml/kindred/internal/app/cli/version"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/collection/provenance"
@@ -27,83 +29,20 @@ const (
 	exitUsage   = 2
 )
 
-// usageError marks a mistake in how a command was called, which ends the program with
-// exitUsage.
-func usageError(err error) error { return cli.UsageError{Err: err} }
-
-// resumableError is the error of an interrupted command that can go on.
-type resumableError struct {
-	error
-	where   string // the command was when it was interrupted
-	command string // command that goes on
-	end     string // command that ends it with the best weights so far; "" without one
-}
-
-func (r resumableError) Unwrap() error { return r.error }
-
-func usagef(format string, args ...any) error { return usageError(fmt.Errorf(format, args...)) }
-
-// app is what all commands share: the output streams and the global flags.
-// Results go to out, progress and remarks to err.
-type app struct {
-	out, err io.Writer
-	screen   io.Writer // err for text that moves the cursor of a terminal; nil: use err
-	raw      io.Writer // out for bytes that must not be escaped: JSON, CSV, files
-	json     bool
-	seed     uint64
-}
-
-// isTerminal reports whether progress is shown on a terminal.
-func (a *app) isTerminal() bool {
-	f, ok := a.terminal().(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// terminal returns the writer of remarks for output that is more than text, such as moves of the cursor.
-func (a *app) terminal() io.Writer {
-	if a.screen != nil {
-		return a.screen
-	}
-	return a.err
-}
-
-// printJSON writes v as the one JSON document of a command.
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.raw)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
-
-// printResult prints the result of a command: v as JSON with --json, else by calling text.
-func (a *app) printResult(v any, text func() error) error {
-	if a.json {
-		return a.printJSON(v)
-	}
-	return text()
-}
-
-// printResultf is answer with a text of one format.
-func (a *app) printResultf(v any, format string, args ...any) error {
-	return a.printResult(v, func() error {
-		_, err := fmt.Fprintf(a.out, format, args...)
-		return err
-	})
-}
-
 // execute runs one command line and returns the exit status. It is the only
 // place that maps errors to statuses.
 func execute(ctx context.Context, args []string, out, errOut io.Writer) (code int) {
 	results := &checkedWriter{w: out}
 	out = escape.Writer(results)
-	a := &app{out: out, raw: results, err: escape.Writer(errOut), screen: errOut}
+	a := &console.Console{Out: out, Raw: results, Err: escape.Writer(errOut), Screen: errOut}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // --memory holds for this command line only
 	root := newRoot(a)
 	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
 	root.SetOut(out)
-	root.SetErr(a.err)
+	root.SetErr(a.Err)
 	defer func() {
 		if r := recover(); r != nil {
-			a.reportPanic(r, args)
+			reportPanic(a, r, args)
 			code = exitFailure
 		}
 	}()
@@ -117,21 +56,21 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 	case err == nil:
 		return exitOK
 	case errors.Is(err, context.Canceled):
-		var r resumableError
+		var r cli.ResumableError
 		if errors.As(err, &r) {
-			fmt.Fprintf(errOut, "kindred: interrupted: %s; go on with\n%s\n", r.where, r.command)
-			if r.end != "" {
-				fmt.Fprintf(errOut, "or keep the best weights so far with\n%s\n", r.end)
+			fmt.Fprintf(errOut, "kindred: interrupted: %s; go on with\n%s\n", r.Where, r.Command)
+			if r.End != "" {
+				fmt.Fprintf(errOut, "or keep the best weights so far with\n%s\n", r.End)
 			}
 		} else {
 			fmt.Fprintln(errOut, escape.Text(escape.Message(describeInterruption(err))))
 		}
-		if s, ok := signalOf(ctx); ok {
-			return exitSignal + int(s)
+		if s, ok := signals.Of(ctx); ok {
+			return signals.ExitStatus + int(s)
 		}
 		return exitFailure
 	case errors.Is(err, syscall.EPIPE): // the reader of the results has gone
-		return exitSignal + int(syscall.SIGPIPE)
+		return signals.ExitStatus + int(syscall.SIGPIPE)
 	case errors.As(err, &usage) || option.IsUsage(err) || errors.As(err, &trained) || isCobraUsage(err):
 		fmt.Fprintf(errOut, "kindred: %s\nTry 'kindred %s--help'.\n", escape.Text(escape.Message(cli.Message(err))),
 			commandPath(root, args))
@@ -142,10 +81,10 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 }
 
 // reportPanic prints what the authors need to find the cause of a panic. It is called while the panic is recovered.
-func (a *app) reportPanic(value any, args []string) {
-	fmt.Fprintf(a.err, "kindred: internal error: %v\n\n%s\n%scommand %s\n\nThis is a bug in kindred: please report it "+
+func reportPanic(a *console.Console, value any, args []string) {
+	fmt.Fprintf(a.Err, "kindred: internal error: %v\n\n%s\n%scommand %s\n\nThis is a bug in kindred: please report it "+
 		"with all lines above, but without passwords, at\nhttps://github.com/kindred-ml/kindred/issues\n", value,
-		debug.Stack(), currentVersion(), escape.Command(append([]string{"kindred"}, args...)...))
+		debug.Stack(), version.Current(), escape.Command(append([]string{"kindred"}, args...)...))
 }
 
 // checkedWriter keeps the first error of its writes, so that a command fails if its
@@ -196,7 +135,7 @@ them to find things. If each class of photos has a folder, start with:
 'kindred doctor' shows what kindred finds on this machine.
 `
 
-func newRoot(a *app) *cobra.Command {
+func newRoot(a *console.Console) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kindred",
 		Short: "Metric learning: train embeddings, measure them, and check them for class collapse",
@@ -221,13 +160,13 @@ prints where it stopped. A second signal ends it at once.`,
 		"print the version, commit, Go version and instruction set in use")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		if showVersion {
-			return a.printVersion()
+			return printVersion(a)
 		}
-		_, err := io.WriteString(a.out, firstSteps)
+		_, err := io.WriteString(a.Out, firstSteps)
 		return err
 	}
-	cli.AddGlobals(root.PersistentFlags(), &a.json, &a.seed)
-	newPersistentFlags(root).complete("memory", completeWords("1GiB", "2GiB", "4GiB", "8GiB", "16GiB"))
+	cli.AddGlobals(root.PersistentFlags(), &a.JSON, &a.Seed)
+	flags.NewPersistent(root).Complete("memory", complete.Words("1GiB", "2GiB", "4GiB", "8GiB", "16GiB"))
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.FlagError(err) })
 	addCommands(root, a)
 	for _, c := range root.Commands() {
@@ -235,7 +174,7 @@ prints where it stopped. A second signal ends it at once.`,
 			c.RunE = runGroup
 		}
 	}
-	addCompletions(root)
+	flags.AddCompletions(root)
 	return root
 }
 
@@ -245,18 +184,19 @@ func runGroup(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
-	names := mapList(cmd.Commands(), (*cobra.Command).Name)
-	return usagef("unknown command %q for %s: want one of %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))
+	names := cli.Map(cmd.Commands(), (*cobra.Command).Name)
+	return cli.Usagef("unknown command %q for %s: want one of %s", args[0], cmd.CommandPath(), strings.Join(names,
+		", "))
 }
 
 // exactArgs is cobra.ExactArgs with a usage error that names the missing argument.
 func exactArgs(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < len(names) {
-			return usagef("missing argument %s", strings.ToUpper(names[len(args)]))
+			return cli.Usagef("missing argument %s", strings.ToUpper(names[len(args)]))
 		}
 		if len(args) > len(names) {
-			return usagef("unexpected argument %q", args[len(names)])
+			return cli.Usagef("unexpected argument %q", args[len(names)])
 		}
 		return nil
 	}

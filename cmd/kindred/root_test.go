@@ -13,6 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/version"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -32,14 +35,15 @@ func TestExitStatus(t *testing.T) {
 	saved := commandGroups
 	defer func() { commandGroups = saved }()
 	result := errors.New("nothing")
-	commandGroups = []commandGroup{{"Tests", []func(*app) *cobra.Command{func(*app) *cobra.Command {
-		return &cobra.Command{Use: "try", RunE: func(*cobra.Command, []string) error {
-			if result == nil {
-				panicHostile()
-			}
-			return result
-		}}
-	}}}}
+	commandGroups = []commandGroup{{"Tests",
+		[]func(*console.Console) *cobra.Command{func(*console.Console) *cobra.Command {
+			return &cobra.Command{Use: "try", RunE: func(*cobra.Command, []string) error {
+				if result == nil {
+					panicHostile()
+				}
+				return result
+			}}
+		}}}}
 	for _, tc := range []struct {
 		name string
 		args []string
@@ -52,11 +56,12 @@ func TestExitStatus(t *testing.T) {
 		{"unknown flag", []string{"try", "--nope"}, nil, exitUsage, "kindred try --help"},
 		{"bad flag value", []string{"try", "--seed", "x"}, nil, exitUsage, "seed"},
 		{"failure", []string{"try"}, errors.New("disk on fire"), exitFailure, "disk on fire"},
-		{"usage", []string{"try"}, usagef("k must be positive, got %d", -1), exitUsage, "k must be positive, got -1"},
+		{"usage", []string{"try"}, cli.Usagef("k must be positive, got %d", -1), exitUsage,
+			"k must be positive, got -1"},
 		{"interrupt", []string{"try"}, context.Canceled, exitFailure, "interrupted"},
 		{"panic", []string{"try"}, nil, exitFailure, `internal error: boom \x1b[2J` + "\n"},
 		{"stack of a panic", []string{"try"}, nil, exitFailure, "kindred.panicHostile("},
-		{"version of a panic", []string{"try"}, nil, exitFailure, currentVersion().String() + "command kindred try\n"},
+		{"version of a panic", []string{"try"}, nil, exitFailure, version.Current().String() + "command kindred try\n"},
 		{"command of a panic", []string{"try", "--memory", "9GiB"}, nil, exitFailure, "kindred try --memory 9GiB\n"},
 	} {
 		result = tc.err
@@ -85,12 +90,13 @@ func TestMemoryFlagIsTheLimitOfOneCommandLine(t *testing.T) {
 	saved, before := commandGroups, budget.Limit()
 	defer func() { commandGroups = saved }()
 	var seen int64
-	commandGroups = []commandGroup{{"Tests", []func(*app) *cobra.Command{func(*app) *cobra.Command {
-		return &cobra.Command{Use: "try", RunE: func(*cobra.Command, []string) error {
-			seen = budget.Limit()
-			return nil
-		}}
-	}}}}
+	commandGroups = []commandGroup{{"Tests",
+		[]func(*console.Console) *cobra.Command{func(*console.Console) *cobra.Command {
+			return &cobra.Command{Use: "try", RunE: func(*cobra.Command, []string) error {
+				seen = budget.Limit()
+				return nil
+			}}
+		}}}}
 	if code, _, errOut := runArgs(t, "try", "--memory", "96MiB"); code != exitOK || seen != 96<<20 {
 		t.Errorf("status %d, limit %d, stderr %q", code, seen, errOut)
 	}

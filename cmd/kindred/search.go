@@ -6,12 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
+	"github.com/kindred-ml/kindred/internal/app/cli/outputs"
 	"github.com/kindred-ml/kindred/internal/app/cli/results"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 	"github.com/kindred-ml/kindred/internal/page/report"
@@ -22,9 +29,9 @@ import (
 
 // searchFlags say what to look up, in what, and which neighbours to show.
 type searchFlags struct {
-	lookup      lookupFlags
+	lookup      inputs.LookupFlags
 	opt         lookup.Options
-	to          outDir
+	to          outputs.Folder
 	ids, texts  []string
 	filter      string
 	scratch     int
@@ -34,12 +41,12 @@ type searchFlags struct {
 	phrases     []lookup.Phrase
 }
 
-func newSearch(a *app) *cobra.Command {
-	f := searchFlags{lookup: lookupFlags{a: a}}
-	f.lookup.spec.Way = ": use --id or --vector of kindred index search"
+func newSearch(a *console.Console) *cobra.Command {
+	f := searchFlags{lookup: inputs.LookupFlags{A: a}}
+	f.lookup.Spec.Way = ": use --id or --vector of kindred index search"
 	cmd := &cobra.Command{
 		Use:               "search PHOTO|WORDS... [--run DIR] --in PATH | --embeddings FILE",
-		ValidArgsFunction: completeFiles,
+		ValidArgsFunction: complete.Files,
 		Short:             "Find the photos that look most like others, or like words",
 		Long: `search prints the photos of a gallery that are nearest to each given photo. It embeds
 photos with the network of a run (--run) or a network that was not trained here
@@ -73,46 +80,46 @@ it shows the same thing, and --least 0.9 leaves out neighbours below it.
   kindred search photo.jpg --run runs/photos --embeddings photos.parquet --in photos/ --json`,
 		Args: func(_ *cobra.Command, photos []string) error {
 			if len(photos)+len(f.texts) == 0 {
-				return usagef("missing argument PHOTO: a photo to look up, a folder of them, or words")
+				return cli.Usagef("missing argument PHOTO: a photo to look up, a folder of them, or words")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, photos []string) error {
-			if f.lookup.spec.Kind() == lookup.None {
-				return usagef("missing --in, or --embeddings: the gallery to search")
+			if f.lookup.Spec.Kind() == lookup.None {
+				return cli.Usagef("missing --in, or --embeddings: the gallery to search")
 			}
 			return f.search(cmd, photos)
 		},
 	}
-	fs, spec := newFlags(cmd), &f.lookup.spec
-	fs.text(&spec.Index, "index", "", "index, instead of a network and a gallery (kindred index search)",
-		completeFolders)
-	fs.text(&spec.Store, "store", "", "store of a database, instead of a gallery: "+storeForm, completeNothing)
-	fs.text(&spec.In, "in", "", "gallery: a folder of photos, a manifest, an archive or a data set by name",
-		completeDatasets)
-	fs.embeddings(&spec.Embeddings, "embeddings of the gallery, by the same network")
-	fs.forceNetwork(&spec.ForceNetwork)
-	fs.labels(&spec.Labels, "labels of --embeddings")
-	fs.column(&spec.Column, "column of labels to show; "+firstColumn+"; label for an index")
-	fs.dataDir(&f.lookup.dataDir)
-	fs.distance(&spec.Distance, "", "that of the run's scores; cosine for a network that was not trained here",
-		anyDistance...)
-	fs.scratch(&f.scratch)
-	f.to.add(cmd, "folder for search.html and search.png; created if missing")
-	f.lookup.network.add(cmd)
-	fs.BoolVar(&f.lookup.network.offline, "offline", false,
+	fs, spec := flags.New(cmd), &f.lookup.Spec
+	fs.Text(&spec.Index, "index", "", "index, instead of a network and a gallery (kindred index search)",
+		complete.Folders)
+	fs.Text(&spec.Store, "store", "", "store of a database, instead of a gallery: "+inputs.StoreForm, complete.Nothing)
+	fs.Text(&spec.In, "in", "", "gallery: a folder of photos, a manifest, an archive or a data set by name",
+		complete.Datasets)
+	fs.Embeddings(&spec.Embeddings, "embeddings of the gallery, by the same network")
+	fs.ForceNetwork(&spec.ForceNetwork)
+	fs.Labels(&spec.Labels, "labels of --embeddings")
+	fs.Column(&spec.Column, "column of labels to show; "+flags.FirstColumn+"; label for an index")
+	fs.DataDir(&f.lookup.DataDir)
+	fs.Distance(&spec.Distance, "", "that of the run's scores; cosine for a network that was not trained here",
+		flags.AnyDistance...)
+	fs.Scratch(&f.scratch)
+	f.to.Add(cmd, "folder for search.html and search.png; created if missing")
+	f.lookup.Network.Add(cmd)
+	fs.BoolVar(&f.lookup.Network.Offline, "offline", false,
 		"do not fetch the default network, used without --run and --network")
-	fs.outside(&f.lookup.outside)
+	fs.Outside(&f.lookup.Outside)
 	f.add(cmd, "photos")
 	return cmd
 }
 
-func newIndexSearch(a *app) *cobra.Command {
-	f := searchFlags{lookup: lookupFlags{a: a}, scratch: 1}
-	f.lookup.spec.Way = ": use --id or --vector"
+func newIndexSearch(a *console.Console) *cobra.Command {
+	f := searchFlags{lookup: inputs.LookupFlags{A: a}, scratch: 1}
+	f.lookup.Spec.Way = ": use --id or --vector"
 	cmd := &cobra.Command{
 		Use:               "search INDEX [PHOTO|WORDS...] | --store URL [PHOTO|WORDS...]",
-		ValidArgsFunction: completeFiles,
+		ValidArgsFunction: complete.Files,
 		Short:             "Find the items nearest to photos, words, items or embeddings",
 		Long: `search prints the items of an index that are nearest to photos, to items of the index
 (--id), or to embeddings (--vector). It embeds photos with the index's own network. A
@@ -132,27 +139,27 @@ that it shows the same thing, and --least 0.9 leaves out neighbours below it.
   kindred index search photos.index photo.jpg --filter 'label != "cat"'
   kindred index search photos.index photo.jpg --collapse 0.02 --others 3`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 && f.lookup.spec.Store == "" {
-				return usagef("missing argument INDEX, or --store: the gallery to search")
+			if len(args) == 0 && f.lookup.Spec.Store == "" {
+				return cli.Usagef("missing argument INDEX, or --store: the gallery to search")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.lookup.spec.Store == "" {
-				f.lookup.spec.Index, args = args[0], args[1:]
+			if f.lookup.Spec.Store == "" {
+				f.lookup.Spec.Index, args = args[0], args[1:]
 			}
 			return f.search(cmd, args)
 		},
 	}
-	fs, spec := newFlags(cmd), &f.lookup.spec
-	fs.repeated(&f.ids, "id", "look up an item of the index; may be repeated", completeNothing)
-	fs.vector(&spec.Vector, "look up the embeddings in a file, made by the network of the index")
-	fs.forceNetwork(&spec.ForceNetwork)
-	fs.text(&f.filter, "filter", "", "find only items that pass this filter: "+filterHelp, completeNothing)
+	fs, spec := flags.New(cmd), &f.lookup.Spec
+	fs.Repeated(&f.ids, "id", "look up an item of the index; may be repeated", complete.Nothing)
+	fs.Vector(&spec.Vector, "look up the embeddings in a file, made by the network of the index")
+	fs.ForceNetwork(&spec.ForceNetwork)
+	fs.Text(&f.filter, "filter", "", "find only items that pass this filter: "+filterHelp, complete.Nothing)
 	fs.BoolVar(&f.opt.Exact, "exact", false, "search all lists of an index with lists, for exact results")
-	fs.text(&spec.Store, "store", "", "store of a database, instead of an index: "+storeForm, completeNothing)
-	fs.text(&f.lookup.network.run, "run", "", "run whose network made the embeddings of --store, for photos",
-		completeRuns)
+	fs.Text(&spec.Store, "store", "", "store of a database, instead of an index: "+inputs.StoreForm, complete.Nothing)
+	fs.Text(&f.lookup.Network.Run, "run", "", "run whose network made the embeddings of --store, for photos",
+		complete.Runs)
 	f.add(cmd, "items")
 	return cmd
 }
@@ -167,65 +174,68 @@ diversify. Printed distances are those from the query.`
 
 // add adds the flags that both commands have; what names the neighbours.
 func (f *searchFlags) add(cmd *cobra.Command, what string) {
-	fs := newFlags(cmd)
+	fs := flags.New(cmd)
 	fs.IntVar(&f.opt.K, "neighbours", 10, what+" to find for each query")
-	cli.AddStrict(fs.FlagSet, &f.lookup.spec.Strict)
+	cli.AddStrict(fs.FlagSet, &f.lookup.Spec.Strict)
 	fs.Float64Var(&f.opt.Least, "least", 0,
 		"show only neighbours that are the same thing with at least this probability, by the calibration")
 	fs.Float64Var(&f.strangers, "strangers", 0.5,
 		"expected share of queries whose class is not in the gallery; probabilities depend on it")
-	fs.text(&f.calibration, "calibration", "",
-		"file of the calibration; default: in the folder of the index or the run, or beside the network", completeFiles)
-	fs.repeated(&f.texts, "text", "words to look up, also if a file has this name; may be repeated", completeNothing)
-	addTower(cmd, &f.lookup.spec.Words, towerHelp)
-	fs.text(&f.opt.GroupBy, "group-by", "", "column: show only the first neighbour with each value", completeNothing)
+	fs.Text(&f.calibration, "calibration", "",
+		"file of the calibration; default: in the folder of the index or the run, or beside the network",
+		complete.Files)
+	fs.Repeated(&f.texts, "text", "words to look up, also if a file has this name; may be repeated", complete.Nothing)
+	inputs.AddTower(cmd, &f.lookup.Spec.Words, inputs.TowerHelp)
+	fs.Text(&f.opt.GroupBy, "group-by", "", "column: show only the first neighbour with each value", complete.Nothing)
 	fs.Float64Var(&f.opt.Collapse, "collapse", 0,
 		"distance up to which a neighbour counts as a copy of an earlier one and is not shown; 0: show all")
 	fs.IntVar(&f.opt.Others, "others", 0, "further members to list of each group of --group-by or --collapse")
 	fs.Float64Var(&f.opt.Diverse, "diverse", 0, "weight, above 0 and below 1, of being unlike the neighbours before "+
 		"(maximal marginal relevance); 0: order by distance")
-	fs.text(&f.opt.Rerank, "rerank", "", "order the nearest anew by alpha-qe or k-reciprocal; default: by distance",
-		completeWords(lookup.AlphaQE, lookup.KReciprocal))
+	fs.Text(&f.opt.Rerank, "rerank", "", "order the nearest anew by alpha-qe or k-reciprocal; default: by distance",
+		complete.Words(lookup.AlphaQE, lookup.KReciprocal))
 	fs.BoolVar(&f.explain, "explain", false,
 		"also print from which files, network, distance and calibration the numbers come")
 }
 
 // check refuses flags with wrong values or that do not apply, and reads the queries.
 func (f *searchFlags) check(cmd *cobra.Command, args []string) (err error) {
-	given, spec := givenFlags(cmd), &f.lookup.spec
-	if err := cmp.Or(f.lookup.check(cmd),
-		checkRules(cmd, "", flagRule{"force", true, "out", "it replaces results of --out"})); err != nil {
+	given, spec := flags.Given(cmd), &f.lookup.Spec
+	if err := cmp.Or(f.lookup.Check(cmd),
+		flags.Check(cmd, "", flags.When("force", true, "out", "it replaces results of --out"))); err != nil {
 		return err
 	}
 	if len(args)+len(f.ids)+len(f.texts) == 0 && spec.Vector == "" {
-		return usagef("missing PHOTO, words, --id or --vector: the queries")
+		return cli.Usagef("missing PHOTO, words, --id or --vector: the queries")
 	}
 	if f.phrases, err = lookup.ParsePhrases(args, f.texts); err != nil {
-		return usageError(err)
+		return cli.UsageError{Err: err}
 	}
 	plain := len(lookup.SinglePhotos(f.phrases)) == len(f.phrases)
 	switch {
 	case lookup.ListWords(f.phrases) == nil && spec.Words != "":
-		return usagef("--words %s applies to words, and every query is a photo", spec.Words)
-	case !plain && f.to.dir != "":
-		return usagef("--out %s applies to photos alone: leave it out to look up words or sums", f.to.dir)
+		return cli.Usagef("--words %s applies to words, and every query is a photo", spec.Words)
+	case !plain && f.to.Dir != "":
+		return cli.Usagef("--out %s applies to photos alone: leave it out to look up words or sums", f.to.Dir)
 	case !plain && (f.opt.Least > 0 || f.calibration != "" || given("strangers")):
-		return usagef("--least, --strangers and --calibration apply to photos alone: the distances of words and sums " +
+		return cli.Usagef("--least, --strangers and --calibration apply to photos alone: the distances of words and " +
+			"sums " +
 			"have no calibration")
 	}
 	spec.GroupBy, spec.Memory = f.opt.GroupBy, int64(f.scratch)<<20
-	if err := cmp.Or(checkAtLeast("neighbours", f.opt.K, 1), checkMebibytes("scratch", f.scratch)); err != nil {
+	if err := cmp.Or(flags.CheckAtLeast("neighbours", f.opt.K, 1), flags.CheckMebibytes("scratch",
+		f.scratch)); err != nil {
 		return err
 	}
 	if !(f.strangers > 0 && f.strangers < 1) {
-		return usagef("--strangers %g: want a share between 0 and 1", f.strangers)
+		return cli.Usagef("--strangers %g: want a share between 0 and 1", f.strangers)
 	}
 	if err := f.opt.Validate(); err != nil {
 		return err
 	}
 	if spec.Distance != "" {
 		if _, err := eval.ParseDistance(spec.Distance); err != nil {
-			return usageError(err)
+			return cli.UsageError{Err: err}
 		}
 	}
 	f.opt.Filter, err = parseFilter(f.filter)
@@ -238,15 +248,15 @@ func (f *searchFlags) search(cmd *cobra.Command, args []string) error {
 	if err := f.check(cmd, args); err != nil {
 		return err
 	}
-	if err := f.to.chooseDir("", "search.html", "search.png"); err != nil {
+	if err := f.to.Choose("", "search.html", "search.png"); err != nil {
 		return err
 	}
-	source, err := lookup.Open(ctx, &f.lookup.spec, &f.lookup)
+	source, err := lookup.Open(ctx, &f.lookup.Spec, &f.lookup)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	if err := f.to.makeDir(); err != nil {
+	if err := f.to.Make(); err != nil {
 		return err
 	}
 	photos, queries, err := f.newQueries(ctx, source)
@@ -279,7 +289,7 @@ func (f *searchFlags) search(cmd *cobra.Command, args []string) error {
 	answers, err := lookup.Nearest(ctx, g, queries, f.opt)
 	if err != nil {
 		if wrong := (*store.FilterError)(nil); errors.As(err, &wrong) {
-			err = usageError(err)
+			err = cli.UsageError{Err: err}
 		}
 		return err
 	}
@@ -290,17 +300,17 @@ func (f *searchFlags) search(cmd *cobra.Command, args []string) error {
 		res.GalleryLeftOut = t.LeftOut
 		f.noteForeign(t, queries, answers)
 	}
-	if f.to.dir != "" {
+	if f.to.Dir != "" {
 		if res.Files, err = f.writePage(ctx, photos, g, &in, answers); err != nil {
 			return err
 		}
 	}
-	return f.lookup.a.printResult(res, func() error { return res.Print(f.lookup.a.out, g, &in) })
+	return f.lookup.A.PrintResult(res, func() error { return res.Print(f.lookup.A.Out, g, &in) })
 }
 
 // calibrationFlag returns the flag that needs a calibration; "" without one.
 func (f *searchFlags) calibrationFlag(cmd *cobra.Command) string {
-	given := givenFlags(cmd)
+	given := flags.Given(cmd)
 	switch {
 	case f.opt.Least > 0:
 		return "least"
@@ -328,7 +338,7 @@ func (f *searchFlags) newQueries(ctx context.Context, source *lookup.Source) (
 	if len(f.ids) > 0 {
 		more(source.Items.QueriesByID(ctx, f.ids))
 	}
-	if f.lookup.spec.Vector != "" && err == nil {
+	if f.lookup.Spec.Vector != "" && err == nil {
 		set, rows, e := source.ReadVectors()
 		if e == nil {
 			e = source.CheckVectors(set.Table, source.Party(source.Items.Name))
@@ -346,10 +356,10 @@ func (f *searchFlags) newQueries(ctx context.Context, source *lookup.Source) (
 
 // noteForeign prints a remark if another network made the embeddings.
 func (f *searchFlags) noteForeign(t *lookup.Table, queries []lookup.Query, answers []api.Answer) {
-	if file := f.lookup.spec.Embeddings; file != "" {
+	if file := f.lookup.Spec.Embeddings; file != "" {
 		if i, ok := t.FindForeignQuery(queries, answers); ok {
-			fmt.Fprintf(f.lookup.a.err, "%s has another embedding in %s: was it made by another network than %s?\n",
-				escape.Name(queries[i].Path), escape.Name(file), escape.Name(f.lookup.network.networkText()))
+			fmt.Fprintf(f.lookup.A.Err, "%s has another embedding in %s: was it made by another network than %s?\n",
+				escape.Name(queries[i].Path), escape.Name(file), escape.Name(f.lookup.Network.NetworkText()))
 		}
 	}
 }
@@ -357,12 +367,12 @@ func (f *searchFlags) noteForeign(t *lookup.Table, queries []lookup.Query, answe
 // noteOlder prints remarks about items of older contents of the queries' files.
 func (f *searchFlags) noteOlder(answers []api.Answer, name string) {
 	way := ""
-	if f.lookup.spec.Store == "" {
+	if f.lookup.Spec.Store == "" {
 		way = fmt.Sprintf(": '%s' updates it", escape.Command("kindred", "index", "sync", "PHOTOS", "--index", name))
 	}
 	for _, q := range answers {
 		if n := len(q.OutdatedIDs); n > 0 {
-			fmt.Fprintf(f.lookup.a.err,
+			fmt.Fprintf(f.lookup.A.Err,
 				"%s: the index has an older content of this file, which is not left out, under "+
 					"%s%s\n",
 				escape.Name(q.Query), lookup.FormatFirstNames(q.OutdatedIDs), way)
@@ -376,21 +386,30 @@ func (f *searchFlags) writePage(ctx context.Context, photos *lookup.Set, g looku
 	// Every picture of the page is held until the page is written.
 	const pictureBytes = 1 << 20
 	what := fmt.Sprintf("--neighbours %d of %d photos", f.opt.K, len(answers))
-	if err := checkMemory(what, int64(len(answers)), int64(min(f.opt.K, in.Items))+1, pictureBytes); err != nil {
+	if err := budget.CheckProduct(what, int64(len(answers)), int64(min(f.opt.K, in.Items))+1,
+		pictureBytes); err != nil {
 		return nil, err
 	}
-	file, by := filepath.Join(f.to.dir, "search.html"), f.lookup.network.networkText()
-	if f.lookup.spec.Index != "" {
-		by = f.lookup.spec.Index
+	file, by := filepath.Join(f.to.Dir, "search.html"), f.lookup.Network.NetworkText()
+	if f.lookup.Spec.Index != "" {
+		by = f.lookup.Spec.Index
 	}
 	out := retrieval.Results{Queries: photos, Gallery: g, Info: in, Judged: f.opt.Same != nil, Least: f.opt.Least,
 		By:    by,
-		Query: retrieval.PictureReader(ctx, file, f.lookup.a.noteUnread),
-		Item:  retrieval.PictureReader(ctx, file, f.lookup.a.noteUnread)}
+		Query: retrieval.PictureReader(ctx, file, inputs.NoteUnread(f.lookup.A)),
+		Item:  retrieval.PictureReader(ctx, file, inputs.NoteUnread(f.lookup.A))}
 	page, rows, err := out.Page(answers)
 	if err != nil {
 		return nil, err
 	}
-	return f.to.writeResults(results.NewText("search.html", htmlWriter(page)),
-		newFigureFile("search.png", report.PNG, firstRows(rows)))
+	return f.to.WriteResults(results.NewText("search.html", outputs.HTMLWriter(page)),
+		outputs.NewFigureFile("search.png", report.PNG, firstRows(rows)))
 }
+
+// queryHelp describes the queries of a search.
+var queryHelp = strings.TrimSpace(`
+An argument that names no file or folder, has no path separator and does not end like a
+photo's name is words, and so is the value of --text. Words need the text tower that was
+trained together with the network (--words), as CLIP and SigLIP have it. + and - between
+arguments add and subtract photos and words: a.jpg + b.jpg + "with laces" - red is the sum
+of vectors of unit length, itself of unit length. Its photos are left out of the answer.`)

@@ -11,6 +11,8 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/indexing"
 	"github.com/kindred-ml/kindred/internal/app/remote/weights"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 	"github.com/kindred-ml/kindred/matrix"
@@ -172,7 +174,7 @@ func TestSearchAndEmbedWithASavedNetwork(t *testing.T) {
 			t.Fatal(err)
 		}
 		ix := filepath.Join(t.TempDir(), "x")
-		var added indexAdded
+		var added indexing.Added
 		kindredJSON(t, &added, "index", "create", "--network", saved, "--pixels", "unit", "--data", dir, "--out", ix)
 		x, err := index.Open(ix, index.Options{ReadOnly: true})
 		if err != nil {
@@ -275,7 +277,7 @@ func TestSearchInEmbeddings(t *testing.T) {
 		}
 		return path
 	}
-	e, err := embeddingFormats().Read(filepath.Join(tmp, "E.parquet"))
+	e, err := cli.EmbeddingFormats().Read(filepath.Join(tmp, "E.parquet"))
 	if err != nil {
 		t.Fatal(err)
 	}

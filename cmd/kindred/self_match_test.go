@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/serve/api"
@@ -37,7 +38,7 @@ func writePart(t *testing.T, from, to string, rows []int, named bool) {
 		id := embedding.NewColumn("id", ids)
 		out.ID = &id
 	}
-	if err := embeddingFormats().Write(to, out); err != nil {
+	if err := cli.EmbeddingFormats().Write(to, out); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -20,8 +19,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
+	"github.com/kindred-ml/kindred/internal/app/cli/serving"
+	"github.com/kindred-ml/kindred/internal/app/cli/version"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/critical"
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -36,15 +40,10 @@ import (
 const serveEnv = "KINDRED_SERVE_"
 
 type serveFlags struct {
+	serving.Options
 	listen, keys, cert, key string
-	origins, pictures       []string
-	stores                  []string
-	run                     string
-	uploads, label, review  string
-	sync                    string
-	every                   time.Duration
-	most                    float64
-	readOnly                bool
+	origins                 []string
+	review                  string
 	withoutKeys, toAll      bool
 	proxies                 []string
 	limits                  serve.Limits
@@ -67,11 +66,11 @@ func (f sizeFlag) Set(text string) (err error) {
 	return err
 }
 
-func newServe(a *app) *cobra.Command {
+func newServe(a *console.Console) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:               "serve INDEX... | --store URL | --review DIR",
-		ValidArgsFunction: completeFolders,
+		ValidArgsFunction: complete.Folders,
 		Short:             "Search an index, and change it, over HTTP",
 		Long: `serve finds over HTTP the neighbours of a picture, an item or a vector in one or more
 indexes, explains results, and adds, changes and removes items. GET /openapi.json
@@ -102,8 +101,8 @@ flag can be set by an environment variable instead, --max-body by
 			if env := os.Getenv(serveEnv + "INDEX"); len(dirs) == 0 && env != "" {
 				dirs = []string{env}
 			}
-			if len(dirs)+len(f.stores) == 0 && f.review == "" {
-				return usagef("missing argument INDEX, --store or --review: the data to serve; 'kindred index " +
+			if len(dirs)+len(f.Stores) == 0 && f.review == "" {
+				return cli.Usagef("missing argument INDEX, --store or --review: the data to serve; 'kindred index " +
 					"create' makes an index")
 			}
 			if err := f.checkApplicable(cmd, dirs); err != nil {
@@ -112,32 +111,33 @@ flag can be set by an environment variable instead, --max-body by
 			return runServe(cmd.Context(), a, &f, dirs)
 		},
 	}
-	f.add(newFlags(cmd))
+	f.add(flags.New(cmd))
 	cmd.AddCommand(newServeKey(a))
 	return cmd
 }
 
-func (f *serveFlags) add(fs flags) {
-	fs.text(&f.listen, "listen", "127.0.0.1:7700", "address to listen on; port 0 chooses a free port", completeNothing)
-	fs.text(&f.keys, "keys", "", "file of keys; it is reloaded when it changes", completeFiles)
-	fs.text(&f.cert, "tls-cert", "", "certificate for TLS (PEM); it is reloaded when it changes", completeFiles)
-	fs.text(&f.key, "tls-key", "", "private key of the certificate (PEM)", completeFiles)
-	fs.repeated(&f.stores, "store", "serve a store of a database: "+storeForm+"; may be repeated", completeNothing)
-	fs.text(&f.run, "run", "", "run whose network made the embeddings of --store, for pictures", completeRuns)
-	fs.repeated(&f.origins, "origin", "origin of web pages that may call the server, such as https://shop.example; "+
-		"* allows all; may be repeated", completeNothing)
-	fs.BoolVar(&f.readOnly, "read-only", false, "change nothing, so that another program can change the index")
-	fs.repeated(&f.pictures, "pictures", "show only pictures in this folder, and accept paths in it for items; "+
-		"may be repeated", completeFolders)
-	fs.text(&f.uploads, "uploads", "", "folder for added pictures; default: uploads in the index", completeFolders)
-	fs.text(&f.label, "label", "", "column of the items' classes, for explanations (default label)", completeNothing)
-	fs.text(&f.review, "review", "",
-		"results of kindred discover or kindred clean (folder or page) to decide about at /review", completeFolders)
-	fs.text(&f.sync, "sync", "", "make the one INDEX match this folder of photos, as kindred index sync does",
-		completeFolders)
-	fs.DurationVar(&f.every, "sync-every", time.Minute, "with --sync: longest time between two comparisons, whether "+
+func (f *serveFlags) add(fs flags.Set) {
+	fs.Text(&f.listen, "listen", "127.0.0.1:7700", "address to listen on; port 0 chooses a free port", complete.Nothing)
+	fs.Text(&f.keys, "keys", "", "file of keys; it is reloaded when it changes", complete.Files)
+	fs.Text(&f.cert, "tls-cert", "", "certificate for TLS (PEM); it is reloaded when it changes", complete.Files)
+	fs.Text(&f.key, "tls-key", "", "private key of the certificate (PEM)", complete.Files)
+	fs.Repeated(&f.Stores, "store", "serve a store of a database: "+inputs.StoreForm+"; may be repeated",
+		complete.Nothing)
+	fs.Text(&f.Run, "run", "", "run whose network made the embeddings of --store, for pictures", complete.Runs)
+	fs.Repeated(&f.origins, "origin", "origin of web pages that may call the server, such as https://shop.example; "+
+		"* allows all; may be repeated", complete.Nothing)
+	fs.BoolVar(&f.ReadOnly, "read-only", false, "change nothing, so that another program can change the index")
+	fs.Repeated(&f.Pictures, "pictures", "show only pictures in this folder, and accept paths in it for items; "+
+		"may be repeated", complete.Folders)
+	fs.Text(&f.Uploads, "uploads", "", "folder for added pictures; default: uploads in the index", complete.Folders)
+	fs.Text(&f.Label, "label", "", "column of the items' classes, for explanations (default label)", complete.Nothing)
+	fs.Text(&f.review, "review", "",
+		"results of kindred discover or kindred clean (folder or page) to decide about at /review", complete.Folders)
+	fs.Text(&f.Sync, "sync", "", "make the one INDEX match this folder of photos, as kindred index sync does",
+		complete.Folders)
+	fs.DurationVar(&f.Every, "sync-every", time.Minute, "with --sync: longest time between two comparisons, whether "+
 		"a change was reported or not")
-	fs.Float64Var(&f.most, "sync-most", changes.DefaultMaxRemovals,
+	fs.Float64Var(&f.Most, "sync-most", changes.DefaultMaxRemovals,
 		"with --sync: largest share of the items, 0 to 1, that "+
 			"is removed without asking; if more photos are missing, their items stay until somebody decides")
 	fs.BoolVar(&f.withoutKeys, "without-keys", false, "with --open-to-network: require no keys; everyone may read "+
@@ -148,7 +148,7 @@ func (f *serveFlags) add(fs flags) {
 	l.Concurrent, l.Connections, l.Time, l.Drain = 64, 1024, 30*time.Second, 20*time.Second
 	f.body.bytes, f.memory.bytes = &l.Body, &l.Memory
 	fs.Var(f.body, "max-body", "largest body of a request")
-	fs.complete("max-body", completeWords("8MiB", "32MiB", "128MiB"))
+	fs.Complete("max-body", complete.Words("8MiB", "32MiB", "128MiB"))
 	fs.IntVar(&l.Pixels, "max-pixels", l.Pixels, "most pixels of a picture")
 	fs.IntVar(&l.Items, "max-items", l.Items, "most items written, removed or listed by a request")
 	fs.IntVar(&l.K, "max-k", l.K, "most neighbours found by a request")
@@ -160,17 +160,17 @@ func (f *serveFlags) add(fs flags) {
 	fs.IntVar(&l.ConnectionsPerSender, "connections-per-address", 0,
 		"most of --connections that one address keeps when others "+
 			"need them (default a quarter)")
-	fs.list(&f.proxies, "trusted-proxy", nil, "address or network of a proxy whose X-Forwarded-For is trusted "+
-		"to name the client, or loopback; may be repeated", completeList("loopback"))
+	fs.List(&f.proxies, "trusted-proxy", nil, "address or network of a proxy whose X-Forwarded-For is trusted "+
+		"to name the client, or loopback; may be repeated", complete.List("loopback"))
 	fs.Var(f.memory, "request-memory",
 		"most memory for bodies and pictures of all requests (default half of the memory limit)")
-	fs.complete("request-memory", completeWords("256MiB", "1GiB", "4GiB"))
+	fs.Complete("request-memory", complete.Words("256MiB", "1GiB", "4GiB"))
 	fs.DurationVar(&l.Time, "timeout", l.Time, "longest time to receive a body, and longest time to process a request")
 	fs.DurationVar(&l.Drain, "drain", l.Drain, "longest time to finish requests when stopping")
-	fs.text(&f.logFormat, "log-format", "", "json or text (default text on a terminal, else json)",
-		completeWords("json", "text"))
-	fs.text(&f.logLevel, "log-level", "info", "debug, info, warn or error",
-		completeWords("debug", "info", "warn", "error"))
+	fs.Text(&f.logFormat, "log-format", "", "json or text (default text on a terminal, else json)",
+		complete.Words("json", "text"))
+	fs.Text(&f.logLevel, "log-level", "info", "debug, info, warn or error",
+		complete.Words("debug", "info", "warn", "error"))
 }
 
 // setFromEnvironment sets the flags that the command line does not set.
@@ -179,35 +179,35 @@ func setFromEnvironment(fs *pflag.FlagSet, lookup func(string) (string, bool)) (
 		name := serveEnv + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
 		if v, ok := lookup(name); ok && !flag.Changed && flag.Name != "help" {
 			if e := fs.Set(flag.Name, v); e != nil {
-				err = cmp.Or(err, error(usagef("%s: %v", name, e)))
+				err = cmp.Or(err, error(cli.Usagef("%s: %v", name, e)))
 			}
 		}
 	})
 	return err
 }
 
-func (f *serveFlags) logger(a *app) (*slog.Logger, error) {
+func (f *serveFlags) logger(a *console.Console) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
-		return nil, usagef("--log-level %q: want debug, info, warn or error", f.logLevel)
+		return nil, cli.Usagef("--log-level %q: want debug, info, warn or error", f.logLevel)
 	}
 	format := f.logFormat
-	if format == "" && !a.isTerminal() {
+	if format == "" && !a.IsTerminal() {
 		format = "json"
 	}
 	opt := &slog.HandlerOptions{Level: level}
 	switch format {
 	case "json":
-		return slog.New(slog.NewJSONHandler(a.err, opt)), nil
+		return slog.New(slog.NewJSONHandler(a.Err, opt)), nil
 	case "", "text":
-		return slog.New(slog.NewTextHandler(a.err, opt)), nil
+		return slog.New(slog.NewTextHandler(a.Err, opt)), nil
 	}
-	return nil, usagef("--log-format %q: want json or text", f.logFormat)
+	return nil, cli.Usagef("--log-format %q: want json or text", f.logFormat)
 }
 
 // checkApplicable refuses flags that do not apply to the served data.
 func (f *serveFlags) checkApplicable(cmd *cobra.Command, dirs []string) error {
-	served := len(dirs)+len(f.stores) > 0
+	served := len(dirs)+len(f.Stores) > 0
 	what := "a review without an index"
 	switch {
 	case len(dirs) > 0:
@@ -215,36 +215,36 @@ func (f *serveFlags) checkApplicable(cmd *cobra.Command, dirs []string) error {
 	case served:
 		what = lookup.Store.String()
 	}
-	return checkRules(cmd, what,
-		flagRule{"run", len(f.stores) > 0, "", "an index contains its network"},
-		flagRule{"sync", len(dirs) > 0, "", "only an index can follow a folder"},
-		flagRule{"sync-every", true, "sync", "it sets how often that folder is compared"},
-		flagRule{"sync-most", true, "sync", "it limits what that folder removes"},
-		flagRule{"label pictures uploads max-items max-k max-pixels", served, "", "a review has no items"})
+	return flags.Check(cmd, what,
+		flags.When("run", len(f.Stores) > 0, "", "an index contains its network"),
+		flags.When("sync", len(dirs) > 0, "", "only an index can follow a folder"),
+		flags.When("sync-every", true, "sync", "it sets how often that folder is compared"),
+		flags.When("sync-most", true, "sync", "it limits what that folder removes"),
+		flags.When("label pictures uploads max-items max-k max-pixels", served, "", "a review has no items"))
 }
 
 // checkConsistent refuses flags that contradict each other.
 func (f *serveFlags) checkConsistent(dirs []string) error {
 	switch {
 	case (f.cert == "") != (f.key == ""):
-		return usagef("--tls-cert and --tls-key need each other: give both")
+		return cli.Usagef("--tls-cert and --tls-key need each other: give both")
 	case f.keys != "" && (f.withoutKeys || f.toAll):
-		return usagef("--keys, or --without-keys and --open-to-network")
-	case f.sync != "" && (len(dirs) != 1 || f.readOnly):
-		return usagef("--sync changes one index: give one INDEX, without --read-only")
-	case !(f.most >= 0 && f.most <= 1):
-		return usagef("--sync-most %g: want 0 to 1, such as 0.3", f.most)
-	case f.every <= 0:
-		return usagef("--sync-every %v: want more than 0", f.every)
-	case f.uploads != "" && f.readOnly:
-		return usagef("--uploads does not apply to --read-only: no picture is added")
-	case f.uploads != "" && len(dirs)+len(f.stores) > 1:
-		return usagef("--uploads applies to a single index: leave it out, and each index has its own folder")
+		return cli.Usagef("--keys, or --without-keys and --open-to-network")
+	case f.Sync != "" && (len(dirs) != 1 || f.ReadOnly):
+		return cli.Usagef("--sync changes one index: give one INDEX, without --read-only")
+	case !(f.Most >= 0 && f.Most <= 1):
+		return cli.Usagef("--sync-most %g: want 0 to 1, such as 0.3", f.Most)
+	case f.Every <= 0:
+		return cli.Usagef("--sync-every %v: want more than 0", f.Every)
+	case f.Uploads != "" && f.ReadOnly:
+		return cli.Usagef("--uploads does not apply to --read-only: no picture is added")
+	case f.Uploads != "" && len(dirs)+len(f.Stores) > 1:
+		return cli.Usagef("--uploads applies to a single index: leave it out, and each index has its own folder")
 	}
 	return nil
 }
 
-func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err error) {
+func runServe(ctx context.Context, a *console.Console, f *serveFlags, dirs []string) (err error) {
 	if err := f.checkConsistent(dirs); err != nil {
 		return err
 	}
@@ -252,9 +252,9 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 	if err != nil {
 		return err
 	}
-	opt := serve.Options{Origins: f.origins, ReadOnly: f.readOnly, Limits: f.limits, Log: log, Page: page.Handler(),
+	opt := serve.Options{Origins: f.origins, ReadOnly: f.ReadOnly, Limits: f.limits, Log: log, Page: page.Handler(),
 		Review: f.review}
-	if f.review != "" && !f.readOnly {
+	if f.review != "" && !f.ReadOnly {
 		held, err := f.lockReview()
 		if err != nil {
 			return err
@@ -262,7 +262,7 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 		defer held.Release()
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		opt.Version = newVersion(info).Version
+		opt.Version = version.New(info).Version
 	}
 	if f.keys != "" {
 		if opt.Keys, err = serve.OpenKeys(f.keys); err != nil {
@@ -279,7 +279,7 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 	if err != nil {
 		return err
 	}
-	indexes, end, err := f.openCollections(ctx, a, dirs, &opt)
+	indexes, end, err := f.Open(ctx, a, dirs, &opt)
 	if err != nil {
 		return err
 	}
@@ -297,9 +297,9 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 	}
 	defer ln.Close()
 	for _, h := range indexes {
-		defer h.startKeeping(ctx, s)()
+		defer h.StartKeeping(ctx, s)()
 	}
-	if err := a.printServing(ctx, log, ln, secure != nil, &opt); err != nil {
+	if err := printServing(ctx, a, log, ln, secure != nil, &opt); err != nil {
 		return err
 	}
 	defer critical.Begin(ctx, 0)() // --drain bounds how long it goes on after a signal
@@ -309,7 +309,7 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 // lockReview locks the folder of the page to review, because this process writes the
 // decisions there.
 func (f *serveFlags) lockReview() (*lock.Held, error) {
-	st, err := statArg(f.review, "a folder or page that kindred discover or kindred clean has written")
+	st, err := inputs.StatArg(f.review, "a folder or page that kindred discover or kindred clean has written")
 	if err != nil {
 		return nil, fmt.Errorf("--review: %w", err)
 	}
@@ -329,7 +329,8 @@ func (f *serveFlags) listenAddress(keys bool) (*net.TCPAddr, error) {
 			f.listen, err)
 	}
 	if !keys && !a.IP.IsLoopback() && !(f.withoutKeys && f.toAll) {
-		return nil, usagef("--listen %s: other machines could read and change everything. Give --keys FILE ('kindred "+
+		return nil, cli.Usagef("--listen %s: other machines could read and change everything. Give --keys FILE "+
+			"('kindred "+
 			"serve key' makes keys), or both --without-keys and --open-to-network to allow it",
 			f.listen)
 	}
@@ -351,11 +352,12 @@ func (f *serveFlags) setReach(opt *serve.Options) (*net.TCPAddr, error) {
 func (f *serveFlags) trustedProxies(a *net.TCPAddr) (serve.Proxies, error) {
 	all, err := serve.ParseProxies(f.proxies)
 	if err != nil {
-		return nil, usagef("--trusted-proxy: %v", err)
+		return nil, cli.Usagef("--trusted-proxy: %v", err)
 	}
 	for i := range all {
 		if a.IP.IsLoopback() && !all[i:i+1].HasLoopback() {
-			return nil, usagef("--trusted-proxy %s: only this machine can connect to --listen %s; give loopback for a "+
+			return nil, cli.Usagef("--trusted-proxy %s: only this machine can connect to --listen %s; give loopback "+
+				"for a "+
 				"proxy on this machine, or listen on an address that the other machine can reach", all[i], f.listen)
 		}
 	}
@@ -372,84 +374,6 @@ func (f *serveFlags) listenOn(a *net.TCPAddr, proxies serve.Proxies) (net.Listen
 	return ln, err
 }
 
-// openCollections opens all indexes and stores to serve. It returns the indexes, and a function that closes all.
-func (f *serveFlags) openCollections(ctx context.Context, a *app, dirs []string,
-	opt *serve.Options) (all []*servedIndex,
-	_ func() error, err error) {
-	var open []func() error
-	end := func() (err error) {
-		for _, c := range slices.Backward(open) {
-			err = errors.Join(err, c())
-		}
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, end())
-		}
-	}()
-	for _, dir := range dirs {
-		h, err := f.openIndex(a, dir, opt.Log)
-		if err != nil {
-			return nil, nil, err
-		}
-		all, open = append(all, h), append(open, h.close)
-		c, err := h.collection(ctx, h.x)
-		if err != nil {
-			return nil, nil, err
-		}
-		opt.Collections = append(opt.Collections, c)
-	}
-	for _, url := range f.stores {
-		source, err := lookup.Open(ctx, &lookup.Spec{Store: url, Run: f.run, Column: f.label}, &lookupFlags{a: a})
-		if err != nil {
-			return nil, nil, err
-		}
-		open = append(open, source.Close)
-		c := serve.Collection{Name: source.Items.Name, Store: source.Items.Store, Uploads: f.uploads}
-		if err := f.setNetwork(ctx, &c, source, opt.Log); err != nil {
-			return nil, nil, err
-		}
-		opt.Collections = append(opt.Collections, c)
-	}
-	return all, end, nil
-}
-
-// setNetwork gives a collection its network and calibration, if it has them, and the settings of the flags.
-// What only the owner of the server can mend is in the log.
-func (f *serveFlags) setNetwork(ctx context.Context, c *serve.Collection, source *lookup.Source,
-	log *slog.Logger) error {
-	c.Folders, c.Label = f.pictures, f.label
-	m, err := source.Model()
-	if m != nil {
-		c.Embedder = serve.NetworkEmbedder(m)
-	}
-	if err != nil {
-		return err
-	}
-	in, err := source.Items.Info(ctx)
-	if err != nil {
-		return err
-	}
-	c.HasUnitLength = m != nil && lookup.IsUnitLength(m.Net.Spec())
-	tower, why, err := source.OpenIndexTower(in.Distance)
-	if c.NoTextReason = why; tower != nil {
-		c.TextEmbedder = tower
-	}
-	if err != nil {
-		log.Warn("no words", "collection", c.Name, "error", err)
-	}
-	if source.Calibration.File == "" {
-		return nil
-	}
-	of := *source.Calibration // the server reads new calibrations while it writes its log
-	of.Notes = nil
-	c.CalibrationFile, err = serve.OpenCalibration(of.File, func(says *decide.Calibration) (embedding.Network, error) {
-		return of.SourceFor(says, of.File)
-	}, in.Distance.String(), in.Dim)
-	return err
-}
-
 // servingInfo is what kindred serve --json prints when it listens.
 type servingInfo struct {
 	URL         string   `json:"url"`
@@ -458,7 +382,7 @@ type servingInfo struct {
 }
 
 // printServing prints where the server listens, and what to do next.
-func (a *app) printServing(ctx context.Context, log *slog.Logger, ln net.Listener, secure bool,
+func printServing(ctx context.Context, a *console.Console, log *slog.Logger, ln net.Listener, secure bool,
 	opt *serve.Options) error {
 	scheme := "http"
 	if secure {
@@ -497,10 +421,10 @@ func (a *app) printServing(ctx context.Context, log *slog.Logger, ln net.Listene
 	if opt.Keys == nil && !opt.Local {
 		log.Warn("everyone who can reach this address may read and write")
 	}
-	return a.printResultf(out, "serving %s at %s\nnext: %s\n", strings.Join(items, ", "), out.URL, next)
+	return a.PrintResultf(out, "serving %s at %s\nnext: %s\n", strings.Join(items, ", "), out.URL, next)
 }
 
-func newServeKey(a *app) *cobra.Command {
+func newServeKey(a *console.Console) *cobra.Command {
 	var name, may, file string
 	cmd := &cobra.Command{
 		Use:   "key --name NAME --file FILE",
@@ -512,30 +436,30 @@ reloads the file.`,
 		Args:    exactArgs(),
 		RunE: func(*cobra.Command, []string) error {
 			if name == "" || file == "" {
-				return usagef("missing --name or --file")
+				return cli.Usagef("missing --name or --file")
 			}
 			right, err := serve.ParsePermission(may)
 			if err != nil {
-				return usageError(err)
+				return cli.UsageError{Err: err}
 			}
 			key, line, err := serve.NewKey(name, right)
 			if err != nil {
-				return usageError(err)
+				return cli.UsageError{Err: err}
 			}
 			if err := serve.AppendKey(file, line); err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(map[string]string{"key": key, "name": name, "right": may, "file": file})
+			if a.JSON {
+				return a.PrintJSON(map[string]string{"key": key, "name": name, "right": may, "file": file})
 			}
-			fmt.Fprintf(a.err, "added to %s; the key, which is not stored anywhere:\n", escape.Name(file))
-			_, err = fmt.Fprintln(a.out, key)
+			fmt.Fprintf(a.Err, "added to %s; the key, which is not stored anywhere:\n", escape.Name(file))
+			_, err = fmt.Fprintln(a.Out, key)
 			return err
 		},
 	}
-	fs := newFlags(cmd)
-	fs.text(&name, "name", "", "name of the key's owner in the log", completeNothing)
-	fs.text(&may, "may", "read", "read, or write, which includes reading", completeWords("read", "write"))
-	fs.text(&file, "file", "", "file of keys; created if missing, readable only by its owner", completeFiles)
+	fs := flags.New(cmd)
+	fs.Text(&name, "name", "", "name of the key's owner in the log", complete.Nothing)
+	fs.Text(&may, "may", "read", "read, or write, which includes reading", complete.Words("read", "write"))
+	fs.Text(&file, "file", "", "file of keys; created if missing, readable only by its owner", complete.Files)
 	return cmd
 }

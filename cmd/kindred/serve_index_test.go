@@ -17,6 +17,7 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli/serving"
 	"github.com/kindred-ml/kindred/internal/collection/calibrations"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/serve/api"
@@ -102,7 +103,7 @@ func TestServeReembed(t *testing.T) {
 	for _, run := range []string{other, runDir, other} {
 		mustRun(t, "index", "reembed", ix, "--run", run)
 	}
-	time.Sleep(2 * pollInterval)
+	time.Sleep(2 * serving.PollInterval)
 	close(quit)
 	changing.Wait()
 	for id, file := range pictures {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/app/cli/foldersync"
 	"github.com/kindred-ml/kindred/serve/api"
 )
 
@@ -134,7 +135,7 @@ func TestSyncCountsWhatWasDone(t *testing.T) {
 		}
 		writeBytes(t, filepath.Join(dir, "c0", "good.png"), newNoisePicture(t, 9))
 		if by == "command" {
-			var res syncResult
+			var res foldersync.Result
 			kindredJSON(t, &res, "index", "sync", dir, "--index", ix)
 			if res.Counts["added"] != 1 || res.Counts["left_out"] != 4 || res.Embedded != 1 || len(res.LeftOut) == 0 {
 				t.Errorf("%+v", res)

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/app/cli/signals"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/internal/jobs/natsserver"
 	imagebombs "github.com/kindred-ml/kindred/internal/test/bombs"
@@ -309,7 +310,7 @@ func TestOneSignalEndsEveryCommand(t *testing.T) {
 				if took > most {
 					ignored++
 				}
-				if !st.Exited() || st.ExitStatus() != exitSignal+int(syscall.SIGINT) {
+				if !st.Exited() || st.ExitStatus() != signals.ExitStatus+int(syscall.SIGINT) {
 					t.Errorf("status %d, want 130: %s", cmp.Or(st.ExitStatus(), int(st.Signal())), said)
 				}
 				if files, _ := filepath.Glob(filepath.Join(dir, "heif.wasm")); len(files) > 0 {

@@ -17,6 +17,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/signals"
 )
 
 // childArgs, if set in the environment, makes the test binary the program itself,
@@ -29,14 +32,14 @@ const (
 
 func TestMain(m *testing.M) {
 	if args, ok := os.LookupEnv(childArgs); ok {
-		commandGroups = append(commandGroups, commandGroup{"Tests", []func(*app) *cobra.Command{newWait}})
+		commandGroups = append(commandGroups, commandGroup{"Tests", []func(*console.Console) *cobra.Command{newWait}})
 		words := strings.Fields(args)
 		for i, w := range words {
 			if below, ok := strings.CutPrefix(w, "OUT"); ok {
 				words[i] = os.Getenv(childOut) + below
 			}
 		}
-		code := execute(withSignals(context.Background()), words, os.Stdout, os.Stderr)
+		code := execute(signals.NewContext(context.Background()), words, os.Stdout, os.Stderr)
 		if os.Getenv(childPeak) != "" {
 			writePeak(os.Stderr)
 		}
@@ -60,11 +63,11 @@ func writePeak(w io.Writer) {
 }
 
 // newWait writes remarks until its context ends, then a result.
-func newWait(a *app) *cobra.Command {
+func newWait(a *console.Console) *cobra.Command {
 	stubborn := false
 	cmd := &cobra.Command{Use: "wait", RunE: func(cmd *cobra.Command, _ []string) error {
 		for k := 0; cmd.Context().Err() == nil && k < 10_000; k++ {
-			fmt.Fprintln(a.err, "waiting")
+			fmt.Fprintln(a.Err, "waiting")
 			time.Sleep(10 * time.Millisecond)
 		}
 		for stubborn {

@@ -12,7 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
 	"github.com/kindred-ml/kindred/internal/app/cli/customloss"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/app/cli/progress"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
@@ -25,24 +29,24 @@ type trainFlags struct {
 	own string // what the calling program computes: "loss", "miner" or ""
 }
 
-func newTrain(a *app) *cobra.Command {
+func newTrain(a *console.Console) *cobra.Command {
 	var f trainFlags
 	cmd := cli.NewTrainCommand("kindred", &f.TrainFlags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runTrain(cmd, a, &f) }
-	cmd.ValidArgsFunction = completeOne(completeDatasets)
-	fs := newFlags(cmd)
-	for name, by := range map[string]completion{"config": completeYAML, "data": completeDatasets,
-		cli.DataDir:   completeFolders,
-		"weights-dir": completeFolders, "set": completeSetting, "out": completeFolders, "resume": completeRuns,
-		"finish": completeRuns} {
-		fs.complete(name, by)
+	cmd.ValidArgsFunction = complete.One(complete.Datasets)
+	fs := flags.New(cmd)
+	for name, by := range map[string]complete.Func{"config": complete.YAML, "data": complete.Datasets,
+		cli.DataDir:   complete.Folders,
+		"weights-dir": complete.Folders, "set": complete.Setting, "out": complete.Folders, "resume": complete.Runs,
+		"finish": complete.Runs} {
+		fs.Complete(name, by)
 	}
-	fs.text(&f.own, "own", "", "loss or miner: the calling program computes it, by requests on standard output and "+
-		"answers on standard input (docs/python.md); needs --json", completeWords("loss", "miner"))
+	fs.Text(&f.own, "own", "", "loss or miner: the calling program computes it, by requests on standard output and "+
+		"answers on standard input (docs/python.md); needs --json", complete.Words("loss", "miner"))
 	return cmd
 }
 
-func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
+func runTrain(cmd *cobra.Command, a *console.Console, f *trainFlags) error {
 	if f.PrintConfig {
 		return printReference(a)
 	}
@@ -54,54 +58,55 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	if err != nil {
 		return err
 	}
-	bar := progress.New(a.err, "")
+	bar := progress.New(a.Err, "")
 	bar.Pace = true
-	m := a.newMeter("features", countUnit)
-	defer m.close()
-	home := dataFolder(f.DataDir)
-	o := run.Options{Home: home, Weights: a.findWeights(f.WeightsFlags), OnSetup: a.newSetupPrinter(m, bar),
+	m := a.NewMeter("features", console.Count)
+	defer m.Close()
+	home := inputs.DataFolder(f.DataDir)
+	o := run.Options{Home: home, Weights: inputs.FindWeights(a, f.WeightsFlags), OnSetup: newSetupPrinter(a, m, bar),
 		Observe:         bar.Observe,
-		FeatureProgress: m.showCount}
+		FeatureProgress: m.ShowCount}
 	kept := useCustomParts(&o, link)
 	res, err := f.Run(cmd.Context(), cfg, o)
 	err = cmp.Or(err, kept())
 	var stopped *run.StoppedError
 	if errors.As(err, &stopped) {
-		r := resumableError{error: err, where: stopped.Location(), command: f.continueCommand("--resume", stopped.Dir)}
+		r := cli.ResumableError{Err: err, Where: stopped.Location(), Command: f.continueCommand("--resume",
+			stopped.Dir)}
 		if stopped.Epoch > 1 || stopped.Step > 0 {
-			r.end = f.continueCommand("--finish", stopped.Dir)
+			r.End = f.continueCommand("--finish", stopped.Dir)
 		}
 		return r
 	} else if err != nil {
 		return err
 	}
-	a.printLeftOut(res.LeftOut)
+	inputs.PrintLeftOut(a, res.LeftOut)
 	next := f.nextCommands(res, home)
-	if a.json {
-		return a.printJSON(trainResult{res.Summary(res.Dir), next})
+	if a.JSON {
+		return a.PrintJSON(trainResult{res.Summary(res.Dir), next})
 	}
 	if err := printRun(a, res, res.Dir); err != nil {
 		return err
 	}
 	if res.Verdict != "" {
-		fmt.Fprintln(a.err, res.Verdict)
+		fmt.Fprintln(a.Err, res.Verdict)
 	}
-	fmt.Fprintf(a.err, "next: find photos like one of these, and show the run on a page:\n  "+
+	fmt.Fprintf(a.Err, "next: find photos like one of these, and show the run on a page:\n  "+
 		"%s\n", strings.Join(next, "\n  "))
 	return nil
 }
 
 // openLink opens the connection to the calling program whose loss or miner the run has; nil without --own.
-func (f *trainFlags) openLink(cmd *cobra.Command, a *app) (*customloss.Link, error) {
+func (f *trainFlags) openLink(cmd *cobra.Command, a *console.Console) (*customloss.Link, error) {
 	switch {
 	case f.own == "":
 		return nil, nil
 	case f.own != "loss" && f.own != "miner":
-		return nil, usagef("--own %q: want loss or miner", f.own)
-	case !a.json:
-		return nil, usagef("--own %s needs --json: it is for programs, and standard output has its requests", f.own)
+		return nil, cli.Usagef("--own %q: want loss or miner", f.own)
+	case !a.JSON:
+		return nil, cli.Usagef("--own %s needs --json: it is for programs, and standard output has its requests", f.own)
 	}
-	link, err := customloss.Open(f.own, cmd.InOrStdin(), a.raw)
+	link, err := customloss.Open(f.own, cmd.InOrStdin(), a.Raw)
 	if dir := cmp.Or(f.Resume, f.Finish); err == nil && dir != "" {
 		err = link.Check(dir)
 	}
@@ -155,11 +160,11 @@ func (f *trainFlags) folderFlags() (words []string) {
 
 // newSetupPrinter prints, before the first step, what training will do. m is the meter of
 // the preparation, bar that of training.
-func (a *app) newSetupPrinter(m *meter, bar *progress.Bar) func(run.Setup) {
+func newSetupPrinter(a *console.Console, m *console.Meter, bar *progress.Bar) func(run.Setup) {
 	return func(s run.Setup) {
-		m.close()
+		m.Close()
 		bar.UsualEpochs = s.UsualEpochs()
-		fmt.Fprint(a.err, escape.Text(s.String()))
+		fmt.Fprint(a.Err, escape.Text(s.String()))
 	}
 }
 
@@ -204,15 +209,15 @@ func escapeDash(path string) string {
 }
 
 // load reads the configuration of a new run or of the one to resume.
-func (f *trainFlags) load(cmd *cobra.Command, a *app) (run.Config, error) {
+func (f *trainFlags) load(cmd *cobra.Command, a *console.Console) (run.Config, error) {
 	if cmd.Flags().Changed("seed") {
-		return f.LoadConfig(&a.seed)
+		return f.LoadConfig(&a.Seed)
 	}
 	return f.LoadConfig(nil)
 }
 
-func printRun(a *app, res *run.Result, dir string) error {
-	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+func printRun(a *console.Console, res *run.Result, dir string) error {
+	tw := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	before := map[string]float64{}
 	for _, m := range res.Untrained {
 		before[m.Key()] = m.Value
@@ -241,12 +246,12 @@ func printRun(a *app, res *run.Result, dir string) error {
 		return err
 	}
 	if res.GalleryNote != "" {
-		fmt.Fprintln(a.err, res.GalleryNote)
+		fmt.Fprintln(a.Err, res.GalleryNote)
 	}
-	_, err := fmt.Fprintf(a.out, "%s\n", dir)
+	_, err := fmt.Fprintf(a.Out, "%s\n", dir)
 	return err
 }
 
-func printReference(a *app) error {
-	return a.printResult(run.Reference(), func() error { return cli.PrintReference(a.out) })
+func printReference(a *console.Console) error {
+	return a.PrintResult(run.Reference(), func() error { return cli.PrintReference(a.Out) })
 }

@@ -6,7 +6,10 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/app/cli/calibrate"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/app/cli/validations"
 	"github.com/kindred-ml/kindred/internal/collection/calibrations"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
@@ -14,20 +17,20 @@ import (
 )
 
 // newValidation answers --trials and --check of the calibration of arg.
-func (f *calibrateFlags) newValidation(ctx context.Context, a *app, arg string, opt decide.Options) (
+func (f *calibrateFlags) newValidation(ctx context.Context, a *console.Console, arg string, opt decide.Options) (
 	decide.ValidationOptions, error) {
 	ask := decide.ValidationOptions{FMR: f.fmr, FPIR: []float64{0.05}, Galleries: []int{20, 200, 658},
 		Coverage: []float64{0.9, 0.95}}
 	if f.seen == "" {
 		return ask, nil
 	}
-	t, err := a.readLabelled(f.seen, "", columnList(f.opt.Column), f.opt.Strict)
+	t, err := inputs.ReadLabelled(a, f.seen, "", inputs.ColumnList(f.opt.Column), f.opt.Strict)
 	if err != nil {
 		return ask, err
 	}
 	err = provenance.CheckSameNetwork(provenance.SourceOfTable(t, f.seen),
 		provenance.EmbeddingSource{Name: arg, Network: opt.Source},
-		f.forceNetwork, a.err)
+		f.forceNetwork, a.Err)
 	if err != nil {
 		return ask, err
 	}
@@ -42,33 +45,34 @@ func (f *calibrateFlags) newValidation(ctx context.Context, a *app, arg string, 
 }
 
 // validateCalibration calibrates on halves of the classes.
-func (a *app) validateCalibration(ctx context.Context, f *calibrateFlags, s *calibrate.Photos, arg string,
+func validateCalibration(ctx context.Context, a *console.Console, f *calibrateFlags, s *calibrate.Photos, arg string,
 	opt decide.Options) error {
 	ask, err := f.newValidation(ctx, a, arg, opt)
 	if err != nil {
 		return err
 	}
-	res := &calibrationResult{Distance: s.Distance, Thresholds: []decide.Threshold{}}
+	res := &calibrate.Result{Distance: s.Distance, Thresholds: []decide.Threshold{}}
 	for i := range f.trials {
-		opt.Seed = a.seed + uint64(i)
+		opt.Seed = a.Seed + uint64(i)
 		t, err := decide.Validate(ctx, s.New.X, s.New.Labels, ask, opt)
 		if err != nil {
 			return err
 		}
 		res.Trials = append(res.Trials, t)
-		fmt.Fprintf(a.err, "trial %d of %d\n", i+1, f.trials)
+		fmt.Fprintf(a.Err, "trial %d of %d\n", i+1, f.trials)
 	}
-	return a.printResult(res, func() error { return validations.Write(a.out, res.Trials) })
+	return a.PrintResult(res, func() error { return validations.Write(a.Out, res.Trials) })
 }
 
 // checkCalibration compares the calibration in a file with new photos.
-func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of calibrationSource, arg, file string) error {
+func checkCalibration(ctx context.Context, a *console.Console, f *calibrateFlags, of calibrationSource, arg,
+	file string) error {
 	c, err := calibrations.Load(file, arg)
 	if err != nil {
 		return err
 	}
 	if c.IsClosed() {
-		return usagef("--check needs an open calibration, as it compares classes that training did not see: "+
+		return cli.Usagef("--check needs an open calibration, as it compares classes that training did not see: "+
 			"%s is closed; make an open one with --data", file)
 	}
 	if of == fileSource && f.out == "" {
@@ -83,7 +87,7 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of calibr
 	if err := f.fits(a, c, file, t, from); err != nil {
 		return err
 	}
-	res := &calibrationResult{File: file, Classes: c.Classes, Photos: c.Photos, Distance: c.Distance,
+	res := &calibrate.Result{File: file, Classes: c.Classes, Photos: c.Photos, Distance: c.Distance,
 		Thresholds: []decide.Threshold{}}
 	if len(t.Columns) == 0 {
 		if err := f.checkAct(actCheckUnlabelled); err != nil {
@@ -96,12 +100,12 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of calibr
 		if res.Drift, err = from.MeasureDrift(ctx, c, arg, t.X, f.fmr); err != nil {
 			return err
 		}
-		return a.printResult(res, func() error { return validations.WriteDrift(a.out, res.Drift) })
+		return a.PrintResult(res, func() error { return validations.WriteDrift(a.Out, res.Drift) })
 	}
 	if err := f.checkAct(actCheckLabelled); err != nil {
 		return err
 	}
-	ask, err := f.newValidation(ctx, a, arg, decide.Options{Distance: c.Distance, Source: c.Source, Seed: a.seed})
+	ask, err := f.newValidation(ctx, a, arg, decide.Options{Distance: c.Distance, Source: c.Source, Seed: a.Seed})
 	if err != nil {
 		return err
 	}
@@ -110,12 +114,12 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of calibr
 		return err
 	}
 	res.Trials = []*decide.Validation{trial}
-	return a.printResult(res, func() error { return validations.Write(a.out, res.Trials) })
+	return a.PrintResult(res, func() error { return validations.Write(a.Out, res.Trials) })
 }
 
 // checkContent checks that the calibration beside a file of embeddings is that of its content.
 func (f *calibrateFlags) checkContent(c *decide.Calibration, arg string) error {
-	t, err := embeddingFormats().Read(arg)
+	t, err := cli.EmbeddingFormats().Read(arg)
 	if err == nil {
 		err = calibrations.FromTable(t, arg).CheckContent(c)
 	}
@@ -127,13 +131,13 @@ func (f *calibrateFlags) checkContent(c *decide.Calibration, arg string) error {
 
 // fits checks that the calibration in a file is for the network of the new photos, which is that of from unless they
 // were read from a file of embeddings.
-func (f *calibrateFlags) fits(a *app, c *decide.Calibration, file string, t *embedding.Table,
+func (f *calibrateFlags) fits(a *console.Console, c *decide.Calibration, file string, t *embedding.Table,
 	from *calibrations.Distances) error {
 	source, dim := embedding.Network{}, t.X.Cols
 	if from.From == "" {
 		err := provenance.CheckSameNetwork(provenance.SourceOfTable(t, f.check),
 			provenance.EmbeddingSource{Name: file, Network: c.Source, Dim: c.Dim},
-			f.forceNetwork, a.err)
+			f.forceNetwork, a.Err)
 		if err != nil {
 			return err
 		}
@@ -150,19 +154,20 @@ func (f *calibrateFlags) fits(a *app, c *decide.Calibration, file string, t *emb
 }
 
 // openNew reads or embeds the photos to compare with a calibration. The table has no columns if there are no labels.
-func (f *calibrateFlags) openNew(ctx context.Context, a *app, of calibrationSource, arg string) (
+func (f *calibrateFlags) openNew(ctx context.Context, a *console.Console, of calibrationSource, arg string) (
 	*embedding.Table, *calibrations.Distances, error) {
-	look := lookupFlags{a: a, dataDir: f.photos.dataDir, outside: f.photos.outside, spec: lookup.Spec{Labels: f.labels,
-		Column: f.opt.Column, Strict: f.opt.Strict}}
+	look := inputs.LookupFlags{A: a, DataDir: f.photos.DataDir, Outside: f.photos.Outside,
+		Spec: lookup.Spec{Labels: f.labels,
+			Column: f.opt.Column, Strict: f.opt.Strict}}
 	switch {
-	case of == fileSource || hasEmbeddingsName(f.check):
-		look.spec.Embeddings, look.spec.Vector = f.check, f.check
+	case of == fileSource || inputs.HasEmbeddingsName(f.check):
+		look.Spec.Embeddings, look.Spec.Vector = f.check, f.check
 	case of == indexSource:
-		look.spec.In, look.spec.Index = f.check, arg
+		look.Spec.In, look.Spec.Index = f.check, arg
 	default:
-		look.spec.In, look.spec.Run, look.network.run = f.check, arg, arg
+		look.Spec.In, look.Spec.Run, look.Network.Run = f.check, arg, arg
 	}
-	source, err := lookup.Open(ctx, &look.spec, &look)
+	source, err := lookup.Open(ctx, &look.Spec, &look)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,20 +14,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/app/experiments/paper"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/page/report/sweepreport"
 	"github.com/kindred-ml/kindred/internal/sweep"
 )
 
-func newTune(a *app) *cobra.Command {
+func newTune(a *console.Console) *cobra.Command {
 	var o paper.Options
 	var dataDir string
-	var trials int
-	var allowFailed bool
+	trials, allowFailed := 0, false
 	cmd := &cobra.Command{
 		Use:               "tune NAME",
-		ValidArgsFunction: completeOne(completeTunable),
+		ValidArgsFunction: complete.One(complete.Tunable),
 		Short:             "Choose an experiment's settings without its test",
 		Long: `tune chooses the settings that an experiment's paper leaves open, separately for
 every arm. It runs a sweep that trains on one part of the training data and is
@@ -48,77 +51,78 @@ then 1, or 0 with --allow-failed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e := paper.Find(args[0])
 			if e == nil {
-				return usagef("unknown experiment %q: want one of %s", args[0], strings.Join(paper.Names(), ", "))
+				return cli.Usagef("unknown experiment %q: want one of %s", args[0], strings.Join(paper.Names(), ", "))
 			}
-			if err := cmp.Or(checkAtLeast("jobs", o.Jobs, 1), checkAtLeast("trials", trials, 1)); err != nil {
+			err := cmp.Or(flags.CheckAtLeast("jobs", o.Jobs, 1), flags.CheckAtLeast("trials", trials, 1))
+			if err != nil {
 				return err
 			}
 			if e.Space != nil && o.Scale == "" {
 				o.Scale = e.Space.Scale
 			}
-			o.Seed = a.seed
+			o.Seed = a.Seed
 			o.Dir = cmp.Or(o.Dir, filepath.Join("reports", e.Name+"-tune"))
-			o.Home = dataFolder(dataDir)
-			o.Weights = a.findWeights(cli.WeightsFlags{})
+			o.Home = inputs.DataFolder(dataDir)
+			o.Weights = inputs.FindWeights(a, cli.WeightsFlags{})
 			plan, err := e.TunePlan(o, trials)
-			if err != nil {
-				return usageError(err)
+			if err == nil {
+				_, err = e.Config(o)
 			}
-			if _, err := e.Config(o); err != nil {
-				return usageError(err)
+			if err != nil {
+				return cli.UsageError{Err: err}
 			}
 			p, err := sweep.ParsePlan("tune.yaml", []byte(plan))
 			if err != nil {
-				return usageError(err)
+				return cli.UsageError{Err: err}
 			}
-			if err := fetchData(cmd.Context(), a, e, o); err != nil {
+			if err := inputs.FetchData(cmd.Context(), a, e, o); err != nil {
 				return err
 			}
 			began := time.Now()
-			chosen, out, err := paper.Tune(cmd.Context(), e, o, p, plan, a.newSweepPrinter(p))
+			chosen, out, err := paper.Tune(cmd.Context(), e, o, p, plan, newSweepPrinter(a, p))
 			if errors.Is(err, context.Canceled) {
-				return resumableError{error: err, where: o.Dir + " keeps the finished trials",
-					command: escape.Command(os.Args...)}
+				return cli.ResumableError{Err: err, Where: o.Dir + " keeps the finished trials",
+					Command: escape.Command(os.Args...)}
 			} else if err != nil {
 				return err
 			}
-			if err := a.tuned(o.Dir, chosen, out, time.Since(began)); err != nil {
+			if err := writeTuned(a, o.Dir, chosen, out, time.Since(began)); err != nil {
 				return err
 			}
-			return a.failedTrials(out, allowFailed)
+			return failedTrials(a, out, allowFailed)
 		},
 	}
-	fs := newFlags(cmd)
+	fs := flags.New(cmd)
 	fs.IntVar(&trials, "trials", 12, "number of trials of each arm")
-	fs.text(&o.Dir, "out", "", "folder of the results (default reports/NAME-tune)", completeFolders)
-	fs.text(&o.Scale, "scale", "", "size of the experiment to choose settings for; default: the one that has ranges",
-		completeOfExperiment(scaleNames))
-	fs.jobs(&o.Jobs)
-	fs.repeated(&o.Set, "set", "change a setting of all trials, as in kindred train: section.key=value",
-		completeSetting)
+	fs.Text(&o.Dir, "out", "", "folder of the results (default reports/NAME-tune)", complete.Folders)
+	fs.Text(&o.Scale, "scale", "", "size of the experiment to choose settings for; default: the one that has ranges",
+		complete.OfExperiment(complete.ScaleNames))
+	fs.Jobs(&o.Jobs)
+	fs.Repeated(&o.Set, "set", "change a setting of all trials, as in kindred train: section.key=value",
+		complete.Setting)
 	addAllowFailed(fs.FlagSet, &allowFailed)
-	fs.dataDir(&dataDir)
+	fs.DataDir(&dataDir)
 	return cmd
 }
 
-// tuned writes the page of the sweep in dir and prints what it chose.
-func (a *app) tuned(dir string, c *paper.TunedSettings, out *sweep.Outcome, took time.Duration) error {
+// writeTuned writes the page of the sweep in dir and prints what it chose.
+func writeTuned(a *console.Console, dir string, c *paper.TunedSettings, out *sweep.Outcome, took time.Duration) error {
 	page := filepath.Join(dir, paper.TuneSweep, sweep.ReportFile)
 	if err := sweepreport.Page(out, c.Command).WriteFile(page); err != nil {
 		return err
 	}
-	if err := a.printChosen(c, filepath.Join(dir, paper.ChosenFile)); err != nil || a.json {
+	if err := printChosen(a, c, filepath.Join(dir, paper.ChosenFile)); err != nil || a.JSON {
 		return err
 	}
-	return a.printPage(page, took)
+	return printPage(a, page, took)
 }
 
 // printChosen prints the settings that a sweep chose, and their file.
-func (a *app) printChosen(c *paper.TunedSettings, file string) error {
-	if a.json {
-		return a.printJSON(c)
+func printChosen(a *console.Console, c *paper.TunedSettings, file string) error {
+	if a.JSON {
+		return a.PrintJSON(c)
 	}
-	tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	tw := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "arm\ttrials\tepochs of %d\t%s, held out\tsettings\n", c.Budget, c.Metric)
 	for _, arm := range c.Arms {
 		fmt.Fprintf(tw, "%s\t%d\t%d\t%.4f\t%s\n", arm.Name, arm.Trials, arm.Spent, arm.Score,
@@ -127,6 +131,6 @@ func (a *app) printChosen(c *paper.TunedSettings, file string) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.out, "chosen: %s\n", file)
+	_, err := fmt.Fprintf(a.Out, "chosen: %s\n", file)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/app/cli/version"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
@@ -21,7 +22,7 @@ func TestVersion(t *testing.T) {
 		t.Errorf("kindred version: status %d, %q, not %q", code, same, out)
 	}
 	code, out, _ = runArgs(t, "--version", "--json")
-	var v versionInfo
+	var v version.Info
 	if err := json.Unmarshal([]byte(out), &v); code != exitOK || err != nil || v.ISA != simd.Active().String() ||
 		v.Go != runtime.Version() || v.Version == "" {
 		t.Errorf("status %d, %v: %s", code, err, out)
@@ -33,7 +34,7 @@ func TestVersion(t *testing.T) {
 
 func TestVersionOfABuild(t *testing.T) {
 	defer simd.Force(simd.Generic)()
-	v := newVersion(&debug.BuildInfo{
+	v := version.New(&debug.BuildInfo{
 		Main: debug.Module{Version: "v1.2.3"},
 		Settings: []debug.BuildSetting{{Key: "vcs.modified", Value: "true"}, {Key: "vcs.revision", Value: "abc"},
 			{Key: "vcs.time", Value: "2026-11-21T00:00:00Z"}},
@@ -41,7 +42,7 @@ func TestVersionOfABuild(t *testing.T) {
 	if v.Version != "v1.2.3" || v.Commit != "abc+dirty" || v.Time != "2026-11-21T00:00:00Z" || v.ISA != "go" {
 		t.Errorf("%+v", v)
 	}
-	if v := newVersion(nil); v.Version != "(devel)" || v.Commit != "" {
+	if v := version.New(nil); v.Version != "(devel)" || v.Commit != "" {
 		t.Errorf("%+v", v)
 	}
 }

@@ -7,11 +7,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/inputs"
 	"github.com/kindred-ml/kindred/internal/app/remote/weights"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-func newWeights(a *app) *cobra.Command {
+func newWeights(a *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "weights",
 		Short: "List and fetch pretrained networks",
@@ -20,7 +25,7 @@ $KINDRED_WEIGHTS, else kindred/weights in the user's cache folder. Files have th
 official names; you may also copy a file there by hand.`,
 	}
 	var dir string
-	newPersistentFlags(cmd).weightsDir(&dir)
+	flags.NewPersistent(cmd).WeightsDir(&dir)
 	cmd.AddCommand(newWeightsList(a, &dir), newWeightsGet(a, &dir))
 	return cmd
 }
@@ -32,7 +37,7 @@ type listedWeights struct {
 	Cached bool   `json:"cached"`
 }
 
-func newWeightsList(a *app, dir *string) *cobra.Command {
+func newWeightsList(a *console.Console, dir *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the pretrained networks known by name and show which of them are here",
@@ -42,11 +47,11 @@ func newWeightsList(a *app, dir *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list := mapList(weights.Catalog(), func(e weights.Entry) listedWeights {
+			list := cli.Map(weights.Catalog(), func(e weights.Entry) listedWeights {
 				return listedWeights{e, e.Path(home), e.Cached(home)}
 			})
-			return a.printResult(map[string]any{"weights_dir": home, "weights": list},
-				func() error { return printWeights(a.out, home, list) })
+			return a.PrintResult(map[string]any{"weights_dir": home, "weights": list},
+				func() error { return printWeights(a.Out, home, list) })
 		},
 	}
 }
@@ -76,12 +81,12 @@ func printWeights(out io.Writer, home string, list []listedWeights) error {
 	return err
 }
 
-func newWeightsGet(a *app, dir *string) *cobra.Command {
+func newWeightsGet(a *console.Console, dir *string) *cobra.Command {
 	var offline bool
 	var from string
 	cmd := &cobra.Command{
 		Use:               "get NAME",
-		ValidArgsFunction: completeOne(completeWeights),
+		ValidArgsFunction: complete.One(complete.Weights),
 		Short:             "Fetch the file of a pretrained network, or check the one that is here",
 		Long: `get fetches the file from its official address into the weights folder. An
 interrupted transfer, of this or an earlier call, goes on where it stopped. The file
@@ -92,15 +97,15 @@ fetched again if it differs.`,
   kindred weights get resnet50 --from https://mirror.example/weights/`,
 		Args: exactArgs("name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.weightsIn(*dir)
+			w, err := inputs.OpenWeightsDir(a, *dir)
 			if err != nil {
 				return err
 			}
-			if _, _, err := w.find(args[0]); err != nil {
-				return usageError(err)
+			if _, _, err := w.Find(args[0]); err != nil {
+				return cli.UsageError{Err: err}
 			}
-			w.from, w.offline = from, offline
-			r, err := w.get(cmd.Context(), args[0])
+			w.From, w.Offline = from, offline
+			r, err := w.Get(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -108,11 +113,11 @@ fetched again if it differs.`,
 			if r.SHA256 == "" {
 				how = "no sum is published; the file can be read as weights"
 			}
-			return a.printResultf(r, "%s\n  %d bytes, sha256 %s (%s)\n", r.Path, r.Found.Bytes, r.Found.SHA256, how)
+			return a.PrintResultf(r, "%s\n  %d bytes, sha256 %s (%s)\n", r.Path, r.Found.Bytes, r.Found.SHA256, how)
 		},
 	}
 	cmd.Flags().BoolVar(&offline, "offline", false, "use no network: only check the file in the folder")
-	newFlags(cmd).text(&from, "from", "", "address to fetch from instead of the official one: of the file, or of a "+
-		"folder (ending in /) with the file's official name; the file is checked as well", completeNothing)
+	flags.New(cmd).Text(&from, "from", "", "address to fetch from instead of the official one: of the file, or of a "+
+		"folder (ending in /) with the file's official name; the file is checked as well", complete.Nothing)
 	return cmd
 }

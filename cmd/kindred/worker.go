@@ -10,12 +10,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/complete"
+	"github.com/kindred-ml/kindred/internal/app/cli/console"
+	"github.com/kindred-ml/kindred/internal/app/cli/flags"
+	"github.com/kindred-ml/kindred/internal/app/cli/queues"
 	"github.com/kindred-ml/kindred/internal/app/cli/shards"
 	"github.com/kindred-ml/kindred/internal/jobs/queue"
 )
 
-func newWorker(a *app) *cobra.Command {
-	var f queueFlags
+func newWorker(a *console.Console) *cobra.Command {
+	var f queues.Flags
 	var w queue.Worker
 	var l queue.Launch
 	var launcher, dir string
@@ -43,7 +48,7 @@ Kubernetes, that starts --count workers, to standard output.`,
   kindred worker --queue tls://nats:4222 --queue-creds me.creds --launch slurm --count 8`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkAtLeast("jobs", w.Parallel, 1); err != nil {
+			if err := flags.CheckAtLeast("jobs", w.Parallel, 1); err != nil {
 				return err
 			}
 			if launcher != "" {
@@ -51,34 +56,34 @@ Kubernetes, that starts --count workers, to standard output.`,
 			}
 			allowed, err := shards.NewAllowed(allow, outside)
 			if err != nil {
-				return usageError(err)
+				return cli.UsageError{Err: err}
 			}
 			return runWorker(cmd.Context(), a, &f, &w, dir, allowed)
 		},
 	}
-	fs := newFlags(cmd)
-	f.add(cmd)
+	fs := flags.New(cmd)
+	f.Add(cmd)
 	fs.IntVar(&w.Parallel, "jobs", 1, "jobs at a time; a single job already uses all cores")
 	fs.IntVar(&w.MaxJobs, "most", 0, "end after this many jobs; 0: never")
 	fs.DurationVar(&w.Idle, "idle", 0, "end after waiting this long for a job, such as 10m; 0: never")
-	fs.complete("idle", completeWords("10m", "1h"))
-	fs.DurationVar(&f.lease, "lease", 0, "longest silence of a worker before its job is given to another; the "+
+	fs.Complete("idle", complete.Words("10m", "1h"))
+	fs.DurationVar(&f.Lease, "lease", 0, "longest silence of a worker before its job is given to another; the "+
 		"first worker of a queue sets it (default 30s)")
-	fs.complete("lease", completeWords("30s", "2m"))
-	fs.text(&w.Name, "name", "", "name that others see (default: the host and the process id)", completeNothing)
-	fs.text(&dir, "dir", "", "folder for jobs in progress (default: the system's folder for temporary files)",
-		completeFolders)
-	fs.dataDir(&f.dataDir)
-	fs.repeated(&allow, "allow", "folder, file or beginning of an address (s3://, https://) that jobs may "+
-		"read; may be repeated (default: only --data-dir)", completeFiles)
+	fs.Complete("lease", complete.Words("30s", "2m"))
+	fs.Text(&w.Name, "name", "", "name that others see (default: the host and the process id)", complete.Nothing)
+	fs.Text(&dir, "dir", "", "folder for jobs in progress (default: the system's folder for temporary files)",
+		complete.Folders)
+	fs.DataDir(&f.DataDir)
+	fs.Repeated(&allow, "allow", "folder, file or beginning of an address (s3://, https://) that jobs may "+
+		"read; may be repeated (default: only --data-dir)", complete.Files)
 	fs.BoolVar(&outside, "outside", false, "allow manifests and lists of jobs to name images outside their folder")
-	fs.text(&launcher, "launch", "", "write a job that starts workers, then end: slurm or kubernetes",
-		completeWords("slurm", "kubernetes"))
+	fs.Text(&launcher, "launch", "", "write a job that starts workers, then end: slurm or kubernetes",
+		complete.Words("slurm", "kubernetes"))
 	fs.IntVar(&l.Count, "count", 1, "with --launch: number of workers")
-	fs.text(&l.Image, "image", "", "with --launch kubernetes: container image that contains kindred", completeNothing)
+	fs.Text(&l.Image, "image", "", "with --launch kubernetes: container image that contains kindred", complete.Nothing)
 	fs.IntVar(&l.Cores, "cores", 0, "with --launch: cores of a worker; 0: the cluster's default")
-	fs.text(&l.Memory, "memory-of-worker", "", "with --launch: memory of a worker in the cluster's form, such "+
-		"as 8G or 8Gi", completeWords("8G", "16G"))
+	fs.Text(&l.Memory, "memory-of-worker", "", "with --launch: memory of a worker in the cluster's form, such "+
+		"as 8G or 8Gi", complete.Words("8G", "16G"))
 	return cmd
 }
 
@@ -86,15 +91,16 @@ Kubernetes, that starts --count workers, to standard output.`,
 const launchedIdle = 10 * time.Minute
 
 // launchWorkers writes the job that starts workers like this one.
-func launchWorkers(a *app, launcher string, f *queueFlags, l queue.Launch, idle time.Duration, allow []string,
+func launchWorkers(a *console.Console, launcher string, f *queues.Flags, l queue.Launch, idle time.Duration,
+	allow []string,
 	outside bool) error {
-	if f.queue == "" || f.isFolder() {
-		return usagef("--launch needs --queue nats://HOST:PORT,...: other machines cannot reach a folder of this " +
+	if f.Queue == "" || f.IsFolder() {
+		return cli.Usagef("--launch needs --queue nats://HOST:PORT,...: other machines cannot reach a folder of this " +
 			"machine")
 	}
-	for _, s := range [][2]string{{"--queue", f.queue}, {"--queue-name", f.name}, {"--queue-creds", f.creds},
-		{"--queue-ca", f.ca}, {"--queue-cert", f.cert}, {"--queue-key", f.key}, {"--queue-secret", f.secret},
-		{"--data-dir", f.dataDir}} {
+	for _, s := range [][2]string{{"--queue", f.Queue}, {"--queue-name", f.Name}, {"--queue-creds", f.Creds},
+		{"--queue-ca", f.CA}, {"--queue-cert", f.Cert}, {"--queue-key", f.Key}, {"--queue-secret", f.Secret},
+		{"--data-dir", f.DataDir}} {
 		if s[1] != "" {
 			l.Args = append(l.Args, s[0], s[1])
 		}
@@ -111,20 +117,20 @@ func launchWorkers(a *app, launcher string, f *queueFlags, l queue.Launch, idle 
 	l.Args = append(l.Args, "--idle", idle.String())
 	text, err := l.File(launcher)
 	if err != nil {
-		return usageError(err)
+		return cli.UsageError{Err: err}
 	}
-	_, err = io.WriteString(a.raw, text)
+	_, err = io.WriteString(a.Raw, text)
 	return err
 }
 
-func runWorker(ctx context.Context, a *app, f *queueFlags, w *queue.Worker, dir string,
+func runWorker(ctx context.Context, a *console.Console, f *queues.Flags, w *queue.Worker, dir string,
 	allowed shards.Allowed) error {
-	q, err := f.open(ctx, a, nil)
+	q, err := f.Open(ctx, a, nil)
 	if err != nil {
 		return err
 	}
-	defer q.close()
-	kit := f.newKit(a)
+	defer q.Close()
+	kit := f.NewKit(a)
 	defer kit.Close()
 	kit.Allow = allowed
 	if dir != "" {
@@ -133,8 +139,8 @@ func runWorker(ctx context.Context, a *app, f *queueFlags, w *queue.Worker, dir 
 		}
 	}
 	w.Queue, w.Kinds = q.Queue, kit.Kinds()
-	w.Log = func(line string) { fmt.Fprintln(a.err, time.Now().Format(time.TimeOnly), line) }
-	fmt.Fprintln(a.err, "kindred: waiting for jobs")
+	w.Log = func(line string) { fmt.Fprintln(a.Err, time.Now().Format(time.TimeOnly), line) }
+	fmt.Fprintln(a.Err, "kindred: waiting for jobs")
 	err = w.Work(ctx)
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("the worker gave its jobs back: %w", err)

@@ -11,11 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/app/remote/remotedata"
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
 	"github.com/kindred-ml/kindred/internal/page/report/runs"
-	"github.com/kindred-ml/kindred/internal/parquet"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -190,7 +188,7 @@ func (f *TrainFlags) LoadConfig(seed *uint64) (run.Config, error) {
 // the engine.
 func (f *TrainFlags) Run(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
 	opts.Dir, opts.Force, opts.Finish = f.Out, f.Force, f.Finish != ""
-	opts.Formats, opts.StartTime = embedding.Formats{parquet.Format{}}, time.Now()
+	opts.Formats, opts.StartTime = EmbeddingFormats(), time.Now()
 	if dir, _ := f.existingRun(); dir != "" {
 		opts.Dir, opts.Resume = dir, true
 	} else if opts.Dir == "" {

@@ -60,6 +60,9 @@ func Check(what string, need int64) error {
 	return nil
 }
 
+// CheckProduct is Check for the product of counts and sizes; see Product.
+func CheckProduct(what string, factors ...int64) error { return Check(what, Product(factors...)) }
+
 // Product multiplies counts and sizes, which must not be negative: a product
 // that int64 cannot hold, or a negative factor, gives math.MaxInt64, which no
 // limit allows. Without factors it is 1.

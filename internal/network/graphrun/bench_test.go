@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // BenchmarkGraph runs the model that KINDRED_GRAPH names, for an image of 3 x 224 x 224 or of the
@@ -30,7 +31,7 @@ func BenchmarkGraph(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	x := make([]float32, size(shape))
+	x := make([]float32, tensor.Size(shape))
 	for b.Loop() {
 		if _, err := p.Run(x); err != nil {
 			b.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 func limitMemory(t testing.TB, bytes int64) {
@@ -165,7 +166,7 @@ func TestRunsTakeNoMore(t *testing.T) {
 		if _, err := p.Run(make([]float32, 3*64)); err != nil {
 			t.Fatal(err)
 		}
-		held = append(held, p.pool.held, p.pool.live)
+		held = append(held, p.run.Pool.Held(), p.run.Pool.Live())
 	}
 	if held[2] != held[6] || held[3] != held[7] {
 		t.Errorf("memory held and in use after each run: %d", held)
@@ -200,12 +201,12 @@ func FuzzCompile(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			x := make([]float32, size(shape))
+			x := make([]float32, tensor.Size(shape))
 			for i := range x {
 				x[i] = float32(i%5) - 2
 			}
-			if out, err := p.Run(x); err == nil && out[0].list == nil && out[0].len() != size(out[0].Shape) {
-				t.Errorf("%d values of shape %d", out[0].len(), out[0].Shape)
+			if out, err := p.Run(x); err == nil && out[0].List == nil && out[0].Len() != tensor.Size(out[0].Shape) {
+				t.Errorf("%d values of shape %d", out[0].Len(), out[0].Shape)
 			}
 		}
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // builder numbers the values of a graph.
@@ -54,12 +55,12 @@ func (b *builder) model(m *onnx.Model, opt Options) error {
 		if !ok || !needed[w.Name] {
 			continue
 		}
-		if len(v) != size(w.Shape) {
+		if len(v) != tensor.Size(w.Shape) {
 			return fmt.Errorf("%d values were given for the input %s of shape %d", len(v), escape.Quote(w.Name),
 				w.Shape)
 		}
 		at := b.define(w.Name)
-		p.values[at].constant, p.values[at].layout = floatsOf(w.Shape, v), w.Layout
+		p.values[at].constant, p.values[at].layout = tensor.Floats(w.Shape, v), w.Layout
 	}
 	if err := b.initializers(m.Graph.Initializers, needed); err != nil {
 		return err
@@ -69,7 +70,7 @@ func (b *builder) model(m *onnx.Model, opt Options) error {
 		return err
 	}
 	if b.unknown != nil {
-		b.unknown.Opset = p.opset
+		b.unknown.Opset = p.run.Opset
 		return b.unknown
 	}
 	p.nodes = list
@@ -90,7 +91,7 @@ func (b *builder) initializers(list []onnx.Tensor, needed map[string]bool) error
 		if _, taken := b.scope.names[t.Name]; taken || needed != nil && !needed[t.Name] {
 			continue
 		}
-		known, err := constantOf(t)
+		known, err := tensor.FromONNX(t)
 		if err != nil {
 			return fmt.Errorf("initializer %s: %w", escape.Quote(t.Name), err)
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // fusedEpilogue is what a product or convolution does with its result before it is stored: a scale and a
@@ -102,7 +104,7 @@ func (f *fuser) number(n *node, i int) (float64, bool) {
 		return 0, false
 	}
 	t := f.values[n.in[i]].constant
-	if t == nil || !t.isFloat() || t.len() != 1 || len(t.Shape) > 1 {
+	if t == nil || !t.IsFloat() || t.Len() != 1 || len(t.Shape) > 1 {
 		return 0, false
 	}
 	return float64(t.Floats[0]), true
@@ -184,7 +186,7 @@ func (f *fuser) fuseGate(n *node) {
 		made.Op = "Swish"
 		made.Attrs = []onnx.Attr{{Name: "alpha", Type: onnx.AttrFloat, Float: float32(scale)}}
 	}
-	last.Node, last.compute, last.in = &made, unary, []int{x}
+	last.Node, last.compute, last.in = &made, operatorOf(&made), []int{x}
 }
 
 // absorb has a product or convolution with constant weights do what follows it.
@@ -195,8 +197,8 @@ func (f *fuser) absorb(n *node) {
 	}
 	j := &n.join
 	if n.isOp("Gemm") && len(n.in) > 2 && n.in[2] >= 0 {
-		c := (&call{Program: f.Program, n: n})
-		beta := c.float("beta", 1)
+		c := f.attributes(n)
+		beta := c.Float("beta", 1)
 		v, ok := f.perChannel(n.in[2], n, false)
 		if !ok {
 			return
@@ -224,6 +226,11 @@ func (f *fuser) absorb(n *node) {
 	*last = whole
 }
 
+// attributes is a call that reads the attributes of a node, which the first run has checked.
+func (f *fuser) attributes(n *node) *operator.Call {
+	return &operator.Call{State: &f.run, Node: n.Node}
+}
+
 // isConstantConv tells convolutions of images by constant filters without gaps.
 func (f *fuser) isConstantConv(n *node) bool {
 	if !n.isOp("Conv") || len(n.in) < 2 || n.in[1] < 0 {
@@ -233,7 +240,7 @@ func (f *fuser) isConstantConv(n *node) bool {
 	if w.constant == nil || len(w.constant.Shape) != 4 {
 		return false
 	}
-	for _, d := range (&call{Program: f.Program, n: n}).list("dilations") {
+	for _, d := range f.attributes(n).List("dilations") {
 		if d != 1 {
 			return false
 		}
@@ -247,10 +254,10 @@ func (f *fuser) isConstantProduct(n *node) bool {
 		return false
 	}
 	w, x := &f.values[n.in[1]], f.values[n.in[0]].shape
-	c := &call{Program: f.Program, n: n}
-	return w.constant != nil && w.constant.isFloat() && len(w.constant.Shape) == 2 && w.constant.len() > 0 &&
+	c := f.attributes(n)
+	return w.constant != nil && w.constant.IsFloat() && len(w.constant.Shape) == 2 && w.constant.Len() > 0 &&
 		len(x) > 0 &&
-		size(x) > 0 && c.int("transA", 0) == 0 && c.float("alpha", 1) == 1
+		tensor.Size(x) > 0 && c.Int("transA", 0) == 0 && c.Float("alpha", 1) == 1
 }
 
 // channels is the number of channels of what a node makes.
@@ -267,24 +274,24 @@ func (f *fuser) channels(n *node, image bool) int {
 
 // perChannel returns a known value that is one number for each channel of what n makes.
 func (f *fuser) perChannel(v int, n *node, image bool) ([]float32, bool) {
-	if v < 0 || f.values[v].constant == nil || !f.values[v].constant.isFloat() || f.values[v].layout != AsIs {
+	if v < 0 || f.values[v].constant == nil || !f.values[v].constant.IsFloat() || f.values[v].layout != AsIs {
 		return nil, false
 	}
 	t, shape := f.values[v].constant, f.values[n.out[0]].shape
 	ch := f.channels(n, image)
-	if ch == 0 || len(t.Shape) > len(shape) || t.len() != ch && t.len() != 1 {
+	if ch == 0 || len(t.Shape) > len(shape) || t.Len() != ch && t.Len() != 1 {
 		return nil, false
 	}
 	axis := len(t.Shape) - 1
 	if image {
 		axis = len(t.Shape) - 3
 	}
-	if t.len() > 1 && (axis < 0 || t.Shape[axis] != ch) {
+	if t.Len() > 1 && (axis < 0 || t.Shape[axis] != ch) {
 		return nil, false
 	}
 	out := make([]float32, ch)
 	for i := range out {
-		out[i] = t.Floats[min(i, t.len()-1)]
+		out[i] = t.Floats[min(i, t.Len()-1)]
 	}
 	return out, true
 }
@@ -295,7 +302,7 @@ func (f *fuser) absorbNext(n, last, next *node, image bool) bool {
 	if j.relu || j.relu6 || j.act != nil {
 		return false
 	}
-	c := &call{Program: f.Program, n: next}
+	c := f.attributes(next)
 	switch {
 	case next.isOp("BatchNormalization") && image && len(j.reads) == 0:
 		for k := range 5 {
@@ -303,15 +310,15 @@ func (f *fuser) absorbNext(n, last, next *node, image bool) bool {
 				return false
 			}
 		}
-		c.in = []*Tensor{nil}
+		c.In = []*tensor.Tensor{nil}
 		for _, v := range next.in[1:5] {
-			c.in = append(c.in, f.values[v].constant)
+			c.In = append(c.In, f.values[v].constant)
 		}
 		ch := f.channels(n, image)
 		if ch == 0 {
 			return false
 		}
-		scale, shift := c.affine(ch)
+		scale, shift := c.BatchNormAffine(ch)
 		return f.affine(n, image, scale, shift)
 	case next.isOp("Add") || next.isOp("Mul"):
 		other := next.in[0]
@@ -342,7 +349,7 @@ func (f *fuser) absorbNext(n, last, next *node, image bool) bool {
 		j.relu6 = ok && ok2 && lo == 0 && hi == 6
 		return j.relu6
 	case next.isOp("Gelu") || next.isOp("Swish") || next.isOp("HardSwish"):
-		j.act = c.vectorFunction(next.Op)
+		j.act = c.VectorFunction(next.Op)
 		return j.act != nil
 	}
 	return false
@@ -359,7 +366,7 @@ func (f *fuser) affine(n *node, image bool, scale, shift []float32) bool {
 		j.shift = make([]float32, ch)
 		if image && len(n.in) > 2 && n.in[2] >= 0 { // its own bias
 			b := f.values[n.in[2]].constant
-			if !b.isFloat() || b.len() != ch {
+			if !b.IsFloat() || b.Len() != ch {
 				j.shift = nil
 				return false
 			}

@@ -12,14 +12,16 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // attempt is one operator with inputs.
 type attempt struct {
 	node  onnx.Node
 	opset int64
-	in    []*Tensor // nil: left out
-	known bool      // the inputs are constants
+	in    []*tensor.Tensor // nil: left out
+	known bool             // the inputs are constants
 }
 
 func (a *attempt) String() string {
@@ -31,10 +33,10 @@ func (a *attempt) String() string {
 		switch {
 		case t == nil:
 			text += " nil"
-		case t.len() < 12:
-			text += fmt.Sprintf(" %s%d%v%v", t.typ, t.Shape, t.Floats, t.Ints)
+		case t.Len() < 12:
+			text += fmt.Sprintf(" %s%d%v%v", t.Type, t.Shape, t.Floats, t.Ints)
 		default:
-			text += fmt.Sprintf(" %s%d last=%v", t.typ, t.Shape, t.last)
+			text += fmt.Sprintf(" %s%d last=%v", t.Type, t.Shape, t.Last)
 		}
 	}
 	return text
@@ -48,7 +50,7 @@ func (a *attempt) run() (err, failure error) {
 			failure = fmt.Errorf("panics: %v\n%s", r, debug.Stack())
 		}
 	}()
-	p := &Program{opset: a.opset, pool: newPool()}
+	p := &Program{run: operator.State{Opset: a.opset, Pool: tensor.NewPool()}}
 	n := &node{Node: &a.node, compute: operatorOf(&a.node)}
 	for _, t := range a.in {
 		if t == nil {
@@ -56,12 +58,12 @@ func (a *attempt) run() (err, failure error) {
 			continue
 		}
 		n.in = append(n.in, len(p.values))
-		v, own := value{}, *t
-		own.mem = &memory{refs: 1}
-		if a.known && !t.last {
-			v.constant = &own
+		v, own := value{}, t.Clone()
+		own.Hold()
+		if a.known && !t.Last {
+			v.constant = own
 		}
-		p.values, p.live = append(p.values, v), append(p.live, &own)
+		p.values, p.live = append(p.values, v), append(p.live, own)
 	}
 	for range a.node.Outputs {
 		n.out = append(n.out, len(p.values))
@@ -73,15 +75,15 @@ func (a *attempt) run() (err, failure error) {
 		return err, nil
 	}
 	for _, t := range out {
-		if t == nil || t.list != nil {
+		if t == nil || t.List != nil {
 			continue
 		}
 		have, other := len(t.Floats), t.Ints != nil
-		if !t.isFloat() {
+		if !t.IsFloat() {
 			have, other = len(t.Ints), t.Floats != nil
 		}
-		if have != size(t.Shape) || other || t.last && len(t.Shape) != 4 {
-			return nil, fmt.Errorf("makes %d values of type %s for shape %d", have, t.typ, t.Shape)
+		if have != tensor.Size(t.Shape) || other || t.Last && len(t.Shape) != 4 {
+			return nil, fmt.Errorf("makes %d values of type %s for shape %d", have, t.Type, t.Shape)
 		}
 		if err := inOrder(c, t); err != nil {
 			return err, nil
@@ -91,9 +93,9 @@ func (a *attempt) run() (err, failure error) {
 }
 
 // inOrder brings a result into the order of its shape, as a program that returns it does.
-func inOrder(c *call, t *Tensor) (err error) {
-	defer catch(&err)
-	c.contiguous(t)
+func inOrder(c *call, t *tensor.Tensor) (err error) {
+	defer operator.Catch(&err)
+	c.Contiguous(t)
 	return nil
 }
 
@@ -121,9 +123,9 @@ func attempts(t *testing.T, most int) []attempt {
 		if err != nil {
 			t.Fatal(err)
 		}
-		values := map[string]*Tensor{}
+		values := map[string]*tensor.Tensor{}
 		for i, name := range names {
-			values[name] = out[i].clone()
+			values[name] = out[i].Clone()
 		}
 		for _, n := range m.Graph.Nodes {
 			key := n.Domain + n.Op
@@ -142,51 +144,52 @@ func attempts(t *testing.T, most int) []attempt {
 }
 
 // oddTensors are what an operator may get in place of what it expects.
-func oddTensors() []*Tensor {
-	list := []*Tensor{nil}
+func oddTensors() []*tensor.Tensor {
+	list := []*tensor.Tensor{nil}
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for _, shape := range [][]int{{}, {0}, {1}, {2}, {4}, {0, 3}, {3, 0}, {1, 1}, {4, 6}, {2, 0, 3}, {1, 3, 4},
 		{2, 4, 6, 6},
 		{1, 4, 5, 3}, {1, 4, 0, 6}, {0, 4, 6, 6}, {2, 0, 6, 6}, {2, 4, 1, 1}, {1, 2, 3, 2, 2}, {2, 1, 2, 1, 2, 2},
 		{1, 1, 1, 1, 1, 1, 0}} {
-		v := make([]float32, size(shape))
+		v := make([]float32, tensor.Size(shape))
 		for i := range v {
 			v[i] = float32(i%7) - 2.5
 		}
-		list = append(list, floatsOf(shape, v))
+		list = append(list, tensor.Floats(shape, v))
 		if len(shape) == 4 {
-			image := floatsOf(shape, v)
-			image.last = true
+			image := tensor.Floats(shape, v)
+			image.Last = true
 			list = append(list, image)
 		}
-		whole := make([]int64, size(shape))
+		whole := make([]int64, tensor.Size(shape))
 		for i := range whole {
 			whole[i] = int64(i%5) - 1
 		}
-		list = append(list, intsOf(shape, whole))
+		list = append(list, tensor.Integers(shape, whole))
 	}
-	list = append(list, floatsOf([]int{}, []float32{nan}), floatsOf([]int{}, []float32{inf}),
-		floatsOf([]int{4}, []float32{1, 1, 1e30, inf}), floatsOf([]int{4}, []float32{1, nan, -1, 0}),
-		floatsOf([]int{}, []float32{0}), floatsOf([]int{}, []float32{1e-30}))
+	list = append(list, tensor.Floats([]int{}, []float32{nan}), tensor.Floats([]int{}, []float32{inf}),
+		tensor.Floats([]int{4}, []float32{1, 1, 1e30, inf}), tensor.Floats([]int{4}, []float32{1, nan, -1, 0}),
+		tensor.Floats([]int{}, []float32{0}), tensor.Floats([]int{}, []float32{1e-30}))
 	for _, v := range [][]int64{{-1, -1}, {0, 0}, {1 << 40, 1 << 40}, {1 << 20, 1 << 20, 1 << 20},
 		{math.MinInt64, math.MaxInt64},
 		{1, 1, 1 << 31, 1}, {3, 3, 3, 3}, {0, 0, 0, 0, 0, 0, 1 << 30, 1 << 30}, {0, 0, -9, -9, 0, 0, 0, 0},
 		{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64, 1, 1, 1, 1}, make([]int64, 70)} {
-		list = append(list, intsOf([]int{len(v)}, v))
+		list = append(list, tensor.Integers([]int{len(v)}, v))
 	}
 	for _, v := range []int64{0, 1, -1, 3, 1 << 31, 1 << 62, math.MinInt64, math.MaxInt64} {
-		list = append(list, intsOf([]int{}, []int64{v}))
+		list = append(list, tensor.Integers([]int{}, []int64{v}))
 	}
 	for _, typ := range []onnx.DataType{onnx.Bool, onnx.Uint8, onnx.Int8, onnx.Int32} {
 		for _, shape := range [][]int{{}, {6}, {2, 4, 6, 6}} {
-			x := intsOf(shape, slices.Repeat([]int64{1}, size(shape)))
-			x.typ = typ
+			x := tensor.Integers(shape, slices.Repeat([]int64{1}, tensor.Size(shape)))
+			x.Type = typ
 			list = append(list, x)
 		}
 	}
-	empty := sequenceOf(nil)
-	filled := sequenceOf([]*Tensor{floatsOf([]int{2}, []float32{1, 2}), intsOf([]int{}, []int64{3})})
-	return append(append(list, empty...), filled...)
+	empty := tensor.Sequence(nil)
+	filled := tensor.Sequence([]*tensor.Tensor{tensor.Floats([]int{2}, []float32{1, 2}),
+		tensor.Integers([]int{}, []int64{3})})
+	return append(list, empty, filled)
 }
 
 // attributeNames are those that operators of this package read.
@@ -227,7 +230,7 @@ func (a attempt) with(x onnx.Attr) attempt {
 }
 
 // put returns the attempt with another input.
-func (a attempt) put(i int, t *Tensor) attempt {
+func (a attempt) put(i int, t *tensor.Tensor) attempt {
 	a.in = slices.Clone(a.in)
 	for len(a.in) <= i {
 		a.in = append(a.in, nil)
@@ -237,7 +240,7 @@ func (a attempt) put(i int, t *Tensor) attempt {
 }
 
 // variants calls try with an attempt in which one thing is odd, and many in which several are.
-func (a attempt) variants(rng *rand.Rand, odd []*Tensor, few int, try func(a attempt)) {
+func (a attempt) variants(rng *rand.Rand, odd []*tensor.Tensor, few int, try func(a attempt)) {
 	for n := range len(a.in) + 1 {
 		b := a
 		b.in = a.in[:n]

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // envGraphs names a folder of graphs with an input and the output of ONNX Runtime for each.
@@ -75,22 +76,22 @@ func compareGraph(t *testing.T, stem string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var in *Tensor
+	var in *tensor.Tensor
 	if raw, err := os.ReadFile(stem + ".in.i64"); err == nil {
 		v := make([]int64, len(raw)/8)
 		for i := range v {
 			v[i] = int64(binary.LittleEndian.Uint64(raw[8*i:]))
 		}
-		in = Integers(g.InputShape, v)
+		in = tensor.Integers(g.InputShape, v)
 	} else if raw, err := os.ReadFile(stem + ".in.u8"); err == nil {
 		v := make([]int64, len(raw))
 		for i := range v {
 			v[i] = int64(raw[i])
 		}
-		in = Integers(g.InputShape, v)
-		in.typ = onnx.Uint8
+		in = tensor.Integers(g.InputShape, v)
+		in.Type = onnx.Uint8
 	} else {
-		in = Floats(g.InputShape, readFloats(t, stem+".in.f32"))
+		in = tensor.Floats(g.InputShape, readFloats(t, stem+".in.f32"))
 	}
 	start := time.Now()
 	out, err := p.RunTensor(in)

@@ -10,6 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/internal/network/conv"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // Options say what a program computes.
@@ -26,39 +28,35 @@ type Options struct {
 
 // Program is a graph that is ready to run. Only one goroutine at a time may use it.
 type Program struct {
-	opset   int64
-	nodes   []*node
-	values  []value
-	input   int
-	typ     onnx.DataType
-	outputs []int
-	seen    [][]int // the outputs' shapes for the first input
-	pool    *pool
-	ws      conv.Workspace
-	live    []*Tensor // of each value, while it runs
-	folded  int64     // bytes of what was computed once
-	rounds  int       // of loops, in this run
-	cloned  int64     // bytes that loops and sequences have collected in it
-	names   map[string]int
-
-	work, maxWork int64 // of this run; see spend
+	run       operator.State
+	nodes     []*node
+	values    []value
+	input     int
+	inputType onnx.DataType
+	outputs   []int
+	seen      [][]int // the outputs' shapes for the first input
+	ws        conv.Workspace
+	live      []*tensor.Tensor // of each value, while it runs
+	folded    int64            // bytes of what was computed once
+	rounds    int              // of loops, in this run
+	names     map[string]int
 }
 
 // value is what one name stands for.
 type value struct {
 	name     string
-	constant *Tensor // it does not depend on the input
-	isFixed  bool    // so it was, before what nothing reads was forgotten
-	shape    []int   // nil: not known before the program runs
-	layout   Layout  // of a weight
+	constant *tensor.Tensor // it does not depend on the input
+	isFixed  bool           // so it was, before what nothing reads was forgotten
+	shape    []int          // nil: not known before the program runs
+	layout   Layout         // of a weight
 }
 
 // node is an operator with its inputs and outputs as numbers of values; -1 is one that is left out.
 type node struct {
 	*onnx.Node
-	compute operator
+	compute compute
 	in, out []int
-	last    []int // the values that nothing reads after it
+	drops   []int // the values that nothing reads after it
 	state   any   // what its operator keeps from run to run
 	join    fusedEpilogue
 	bodies  map[string]*body // of control flow, by the attribute
@@ -67,9 +65,6 @@ type node struct {
 
 // reads lists all values that a node takes.
 func (n *node) reads() []int { return slices.Concat(n.in, n.outer, n.join.reads) }
-
-// operator computes a node's outputs.
-type operator func(c *call) []*Tensor
 
 // Unsupported is the error of a graph with operators that are not computed.
 type Unsupported struct {
@@ -85,8 +80,8 @@ func (e *Unsupported) Error() string {
 
 // Compile prepares a graph. It runs it once for an input of small numbers.
 func Compile(m *onnx.Model, opt Options) (p *Program, err error) {
-	defer catch(&err)
-	p = &Program{opset: m.Opset(), pool: newPool(), typ: opt.Type}
+	defer operator.Catch(&err)
+	p = &Program{run: operator.State{Opset: m.Opset(), Pool: tensor.NewPool()}, inputType: opt.Type}
 	b := &builder{p: p, scope: &scope{names: map[string]int{}}}
 	if err := b.model(m, opt); err != nil {
 		return nil, err
@@ -98,7 +93,7 @@ func Compile(m *onnx.Model, opt Options) (p *Program, err error) {
 	}
 	p.fuse()
 	p.lifetimes()
-	p.pool.empty()
+	p.run.Pool.Empty()
 	return p, nil
 }
 
@@ -133,7 +128,7 @@ func (p *Program) hasFixedShapes(n *node) bool {
 
 // probe runs the graph once. It keeps what does not depend on the input, and the shapes.
 func (p *Program) probe(opt Options) error {
-	n, err := length(opt.Shape)
+	n, err := tensor.Length(opt.Shape)
 	if err == nil { // beside it, it is read as integers and laid out anew
 		err = budget.Check("one input", budget.Product(int64(n), 16))
 	}
@@ -145,7 +140,7 @@ func (p *Program) probe(opt Options) error {
 		x[i] = float32(i*7919%251) / 251
 	}
 	readers := p.readers()
-	p.live = make([]*Tensor, len(p.values))
+	p.live = make([]*tensor.Tensor, len(p.values))
 	in, err := p.inputOf(x, opt.Shape)
 	if err != nil {
 		return err
@@ -169,7 +164,7 @@ func (p *Program) probe(opt Options) error {
 			continue
 		}
 		c := p.call(n)
-		var out []*Tensor
+		var out []*tensor.Tensor
 		fixed := (n.Op == "Shape" || n.Op == "Size") && len(n.in) == 1 && p.hasFixedShapes(n) || p.hasConstantInputs(n)
 		if out, err = c.run(); err != nil {
 			return fmt.Errorf("%s: %w", n.Node, err)
@@ -225,12 +220,12 @@ func (p *Program) hasConstantInputs(n *node) bool {
 }
 
 // keep stores what a node computes from constants alone.
-func (p *Program) keep(c *call, out []*Tensor) error {
+func (p *Program) keep(c *call, out []*tensor.Tensor) error {
 	for k, i := range c.n.out {
 		if i < 0 || k >= len(out) || out[k] == nil {
 			continue
 		}
-		own := c.contiguous(out[k]).clone()
+		own := c.Contiguous(out[k]).Clone()
 		p.values[i].constant, p.values[i].shape = own, own.Shape
 		p.folded = budget.Sum(p.folded, 4*int64(len(own.Floats)), 8*int64(len(own.Ints)))
 	}
@@ -258,7 +253,7 @@ func (p *Program) readers() []int {
 func (p *Program) lifetimes() {
 	last := map[int]*node{}
 	for _, n := range p.nodes {
-		n.last = nil
+		n.drops = nil
 		for _, i := range n.out { // what nothing reads goes at once
 			if i >= 0 {
 				last[i] = n
@@ -272,11 +267,11 @@ func (p *Program) lifetimes() {
 	}
 	for i, n := range last {
 		if !slices.Contains(p.outputs, i) {
-			n.last = append(n.last, i)
+			n.drops = append(n.drops, i)
 		}
 	}
 	for _, n := range p.nodes {
-		slices.Sort(n.last)
+		slices.Sort(n.drops)
 	}
 	for i, r := range p.readers() {
 		p.values[i].isFixed = p.values[i].constant != nil
@@ -313,26 +308,26 @@ func (p *Program) valueNamed(name string) *value {
 }
 
 // Peak is the most bytes that the values of one run have taken at once.
-func (p *Program) Peak() int64 { return p.pool.peak }
+func (p *Program) Peak() int64 { return p.run.Pool.Peak() }
 
 // inputOf makes the tensor of the input, whose values are rounded for a type of integers.
-func (p *Program) inputOf(x []float32, shape []int) (*Tensor, error) {
-	if p.typ == 0 || p.typ.IsFloat() {
-		return floatsOf(shape, x), nil
+func (p *Program) inputOf(x []float32, shape []int) (*tensor.Tensor, error) {
+	if p.inputType == 0 || p.inputType.IsFloat() {
+		return tensor.Floats(shape, x), nil
 	}
-	t := intsOf(shape, make([]int64, len(x)))
-	t.typ = p.typ
+	t := tensor.Integers(shape, make([]int64, len(x)))
+	t.Type = p.inputType
 	for i, v := range x {
-		t.Ints[i] = wrapInt(roundedInt(float64(v)), p.typ)
+		t.Ints[i] = tensor.Wrap(tensor.Round(float64(v)), p.inputType)
 	}
 	return t, nil
 }
 
 // Run computes the outputs for one input of the shape that the program was made for. The
 // outputs are valid until the next Run.
-func (p *Program) Run(x []float32) ([]*Tensor, error) {
+func (p *Program) Run(x []float32) ([]*tensor.Tensor, error) {
 	shape := p.values[p.input].shape
-	if len(x) != size(shape) {
+	if len(x) != tensor.Size(shape) {
 		return nil, fmt.Errorf("%d values were given for an input of shape %d", len(x), shape)
 	}
 	in, err := p.inputOf(x, shape)
@@ -343,12 +338,13 @@ func (p *Program) Run(x []float32) ([]*Tensor, error) {
 }
 
 // RunTensor is Run for a tensor that Floats or Integers made.
-func (p *Program) RunTensor(in *Tensor) (list []*Tensor, err error) {
-	defer catch(&err)
+func (p *Program) RunTensor(in *tensor.Tensor) (list []*tensor.Tensor, err error) {
+	defer operator.Catch(&err)
 	for i := range p.live {
 		p.release(i)
 	}
-	p.live[p.input], p.rounds, p.cloned, p.work = in, 0, 0, 0
+	p.live[p.input], p.rounds = in, 0
+	p.run.Restart()
 	for _, n := range p.nodes {
 		c := p.call(n)
 		out, err := c.run()
@@ -357,7 +353,7 @@ func (p *Program) RunTensor(in *Tensor) (list []*Tensor, err error) {
 			return nil, fmt.Errorf("%s: %w", n.Node, err)
 		}
 		p.store(c, out)
-		for _, i := range n.last {
+		for _, i := range n.drops {
 			p.release(i)
 		}
 	}
@@ -366,11 +362,11 @@ func (p *Program) RunTensor(in *Tensor) (list []*Tensor, err error) {
 		if t == nil {
 			return nil, errors.New("the graph computed no output")
 		}
-		c := &call{Program: p}
-		t = c.contiguous(t)
+		c := &call{Call: operator.Call{State: &p.run}}
+		t = c.Contiguous(t)
 		list = append(list, t)
 		if p.values[i].constant == nil { // in the place of what lies in another order, until the next run
-			t.mem.refs++
+			t.Hold()
 			p.release(i)
 			p.live[i] = t
 		}
@@ -379,18 +375,12 @@ func (p *Program) RunTensor(in *Tensor) (list []*Tensor, err error) {
 	return list, nil
 }
 
-// Integers makes an input of 64-bit integers.
-func Integers(shape []int, v []int64) *Tensor { return intsOf(shape, v) }
-
-// Floats makes an input of floating-point numbers.
-func Floats(shape []int, v []float32) *Tensor { return floatsOf(shape, v) }
-
 // store takes over a node's outputs, and lets go of what else it took memory for.
-func (p *Program) store(c *call, out []*Tensor) {
+func (p *Program) store(c *call, out []*tensor.Tensor) {
 	for k, i := range c.n.out {
 		if i >= 0 && k < len(out) && out[k] != nil {
 			p.live[i] = out[k]
-			out[k].mem.refs++
+			out[k].Hold()
 		}
 	}
 	c.releaseMemory()
@@ -403,9 +393,7 @@ func (p *Program) release(i int) {
 		return
 	}
 	p.live[i] = nil
-	if t.mem.refs--; t.mem.refs == 0 && t.mem.own {
-		p.pool.give(t.mem)
-	}
+	p.run.Pool.Release(t)
 }
 
 // RunImage is Run for an image of height x width x channels, whether the graph takes it in this
@@ -416,31 +404,18 @@ func (p *Program) RunImage(x []float32, channelsFirst bool) ([]float32, error) {
 		return nil, err
 	}
 	if channelsFirst {
-		if in.last = true; !in.isFloat() {
-			in = in.channelsFirst()
+		if in.Last = true; !in.IsFloat() {
+			in = in.ChannelsFirst()
 		}
 	}
 	out, err := p.RunTensor(in)
 	if err != nil {
 		return nil, err
 	}
-	if !out[0].isFloat() {
+	if !out[0].IsFloat() {
 		return nil, errors.New("its result holds integers, not floating-point numbers")
 	}
 	return out[0].Floats, nil
-}
-
-// channelsFirst is plain for an image of integers.
-func (t *Tensor) channelsFirst() *Tensor {
-	out := intsOf(t.Shape, make([]int64, len(t.Ints)))
-	out.typ = t.typ
-	ch, area := t.Shape[1], t.Shape[2]*t.Shape[3]
-	for p := range area {
-		for c := range ch {
-			out.Ints[c*area+p] = t.Ints[p*ch+c]
-		}
-	}
-	return out
 }
 
 // Check reports operators of a model that are not computed.

@@ -2,6 +2,7 @@ package graphrun
 
 import (
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // Layout is how the values of a weight lie in memory.
@@ -81,7 +82,7 @@ func isSet(n *onnx.Node, attr string) bool {
 }
 
 // inOrder returns the values of a weight in the order of its shape.
-func (w *value) inOrder() *Tensor {
+func (w *value) inOrder() *tensor.Tensor {
 	t := w.constant
 	switch w.layout {
 	case Transposed:
@@ -92,7 +93,7 @@ func (w *value) inOrder() *Tensor {
 				out[i*cols+j] = t.Floats[j*rows+i]
 			}
 		}
-		return floatsOf(t.Shape, out)
+		return tensor.Floats(t.Shape, out)
 	case ChannelsLast:
 		out := make([]float32, len(t.Floats))
 		k, ch, area := t.Shape[0], t.Shape[1], t.Shape[2]*t.Shape[3]
@@ -103,7 +104,7 @@ func (w *value) inOrder() *Tensor {
 				}
 			}
 		}
-		return floatsOf(t.Shape, out)
+		return tensor.Floats(t.Shape, out)
 	}
 	return t
 }

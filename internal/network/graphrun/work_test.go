@@ -2,11 +2,12 @@ package graphrun
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // rounds is a loop of n rounds around a body.
@@ -33,18 +34,19 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 	// A product has 3 x 8 x 8 x 8 multiply-adds, and takes and makes three tensors; Identity two truths. The loop has
 	// its number of rounds and x as inputs, and y as output.
-	const round = 3*512 + 3*192*moveWork + 2*moveWork + 2*nodeWork
-	if want := int64(10*round + nodeWork + (1+2*192)*moveWork); p.work != want {
-		t.Errorf("the run counted %d multiply-adds, want %d", p.work, want)
+	const node, move = operator.NodeWork, operator.MoveWork
+	const round = 3*512 + 3*192*move + 2*move + 2*node
+	if want := int64(10*round + node + (1+2*192)*move); p.run.Work != want {
+		t.Errorf("the run counted %d multiply-adds, want %d", p.run.Work, want)
 	}
-	whole := p.work
-	p.maxWork = nodeWork + (1+192)*moveWork + round - 192*moveWork - 1 // one less than the first product takes
+	whole := p.run.Work
+	p.run.MaxWork = node + (1+192)*move + round - 192*move - 1 // one less than the first product takes
 	_, err = p.Run(x)
-	var over *WorkError
+	var over *operator.WorkError
 	if !errors.As(err, &over) || !strings.Contains(err.Error(), "large product") {
 		t.Errorf("%v, want an error of work that names the product", err)
 	}
-	p.maxWork = whole
+	p.run.MaxWork = whole
 	for range 2 {
 		if _, err := p.Run(x); err != nil {
 			t.Error(err)
@@ -62,8 +64,8 @@ func TestWorkOfEveryNode(t *testing.T) {
 		if _, err := p.Run(make([]float32, 3*64)); err != nil {
 			t.Fatal(op, err)
 		}
-		if least := int64(nodeWork + moveWork*192); p.work < least {
-			t.Errorf("%s counted %d, want at least %d", op, p.work, least)
+		if least := int64(operator.NodeWork + operator.MoveWork*192); p.run.Work < least {
+			t.Errorf("%s counted %d, want at least %d", op, p.run.Work, least)
 		}
 	}
 }
@@ -75,9 +77,9 @@ func TestLimitOfWork(t *testing.T) {
 		weights int
 		want    int64
 	}{{0, minWork}, {1000, minWork}, {8 << 20, 8 << 20 * 3 * 224 * 224}, {64 << 20, maxWork}} {
-		p := &Program{values: []value{{constant: &Tensor{Floats: make([]float32, c.weights)}}, {}}}
-		if p.limitWork(image); p.maxWork != c.want || p.maxWork < 250e9 {
-			t.Errorf("%d weights: %d, want %d", c.weights, p.maxWork, c.want)
+		p := &Program{values: []value{{constant: &tensor.Tensor{Floats: make([]float32, c.weights)}}, {}}}
+		if p.limitWork(image); p.run.MaxWork != c.want || p.run.MaxWork < 250e9 {
+			t.Errorf("%d weights: %d, want %d", c.weights, p.run.MaxWork, c.want)
 		}
 	}
 }
@@ -98,33 +100,9 @@ func TestAppendingIsNotQuadratic(t *testing.T) {
 		if err != nil || out[0].Ints[0] != n {
 			t.Fatalf("%v, %v, want a sequence of %d", out, err, n)
 		}
-		return p.work
+		return p.run.Work
 	}
 	if one, ten := work(2000), work(20000); ten > 11*one {
 		t.Errorf("20000 insertions count as %d, ten times 2000 as %d", ten, 10*one)
-	}
-}
-
-// Sequences that grow from the same one do not share what was appended.
-func TestSequencesThatGrowFromOne(t *testing.T) {
-	c := &call{Program: &Program{}}
-	at := func(v int64) *Tensor { return intsOf([]int{}, []int64{v}) }
-	values := func(s *Tensor) (out []int64) {
-		for _, t := range s.list {
-			out = append(out, t.Ints[0])
-		}
-		return out
-	}
-	grow := func(s *Tensor, v int64) *Tensor { return c.appendTensor(s, at(v))[0] }
-	first := grow(grow(&Tensor{list: []*Tensor{}}, 1), 2)
-	left, right := grow(first, 3), grow(first, 4)
-	left2 := grow(left, 5)
-	for _, x := range []struct {
-		s    *Tensor
-		want []int64
-	}{{first, []int64{1, 2}}, {left, []int64{1, 2, 3}}, {right, []int64{1, 2, 4}}, {left2, []int64{1, 2, 3, 5}}} {
-		if got := values(x.s); !slices.Equal(got, x.want) {
-			t.Errorf("%d, want %d", got, x.want)
-		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/network/graphrun"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -92,13 +92,11 @@ func (l *lifter) softmax(v *value) (product *node, scale float64, causal bool, e
 		if n == nil {
 			return nil, 0, false, errors.New("its weights are not the softmax of a product")
 		}
-		a := attrs{node: n.Node}
 		k, isFactor := factor(n)
 		switch {
 		case n.Op == "Softmax" && !inside:
-			axis, err := graphrun.AxisOf(a.int("axis", -1), len(v.shape))
-			if err != nil || axis != len(v.shape)-1 {
-				return nil, 0, false, errors.Join(err, errors.New("its softmax is not over the last axis"))
+			if l.g.call(n).Axis("axis", -1, len(v.shape)) != len(v.shape)-1 {
+				return nil, 0, false, errors.New("its softmax is not over the last axis")
 			}
 			inside = true
 		case n.Op == "MatMul" && inside && len(n.sources()) == 2:
@@ -129,15 +127,15 @@ func isCausalMask(n *node) bool {
 	}
 	scores := n.sources()[0].shape
 	for _, v := range n.in {
-		if v == nil || v.known == nil || !v.known.isReal() || len(v.known.shape) < 2 || len(scores) < 2 {
+		if v == nil || v.known == nil || !v.known.IsFloat() || len(v.known.Shape) < 2 || len(scores) < 2 {
 			continue
 		}
 		t := scores[len(scores)-1]
-		if scores[len(scores)-2] != t || v.known.len() != t*t || !slices.Equal(v.known.shape[len(v.known.shape)-2:],
+		if scores[len(scores)-2] != t || v.known.Len() != t*t || !slices.Equal(v.known.Shape[len(v.known.Shape)-2:],
 			[]int{t, t}) {
 			continue
 		}
-		for i, m := range v.known.reals {
+		for i, m := range v.known.Floats {
 			if future := i%t > i/t; future && !(m <= -1e4) || !future && m != 0 {
 				return false
 			}
@@ -153,10 +151,10 @@ func factor(n *node) (float64, bool) {
 		return 0, false
 	}
 	for i, v := range n.in {
-		if v == nil || v.known == nil || v.known.len() != 1 {
+		if v == nil || v.known == nil || v.known.Len() != 1 {
 			continue
 		}
-		k := v.known.value(0)
+		k := v.known.Value(0)
 		switch {
 		case n.Op == "Mul":
 			return k, true
@@ -200,8 +198,8 @@ func (l *lifter) trace(from, v *value) (role, error) {
 		return r, err
 	}
 	// Factors keep every value in its place: their inputs stand for their outputs.
-	known := map[*value]*array{at: x}
-	find := func(v *value) *array {
+	known := map[*value]*tensor.Tensor{at: x}
+	find := func(v *value) *tensor.Tensor {
 		for v != nil && known[v] == nil && v.by != nil {
 			v = v.by.sources()[0]
 		}
@@ -209,12 +207,7 @@ func (l *lifter) trace(from, v *value) (role, error) {
 	}
 	slices.Reverse(path)
 	for _, n := range path {
-		in := make([]*array, len(n.in))
-		for i, u := range n.in {
-			if u != nil {
-				in[i] = u.known
-			}
-		}
+		in := n.known()
 		in[0] = find(n.in[0])
 		if in[0] == nil {
 			return r, errNoOperator
@@ -231,7 +224,7 @@ func (l *lifter) trace(from, v *value) (role, error) {
 	if y == nil {
 		return r, errNoOperator
 	}
-	r.from = y.ints
+	r.from = y.Ints
 	return r, nil
 }
 
@@ -244,7 +237,7 @@ func headsOf(r *[3]role, positions int) (heads, size int, err error) {
 		if len(s) < 2 {
 			return 0, 0, fmt.Errorf("its operands are of shape %d", s)
 		}
-		shape[i] = []int{product(s[:len(s)-2]), s[len(s)-2], s[len(s)-1]}
+		shape[i] = []int{tensor.Size(s[:len(s)-2]), s[len(s)-2], s[len(s)-1]}
 	}
 	q, k, v := shape[0], shape[1], shape[2]
 	heads, size = q[0], q[2]
@@ -259,8 +252,8 @@ func headsOf(r *[3]role, positions int) (heads, size int, err error) {
 
 // rows lists which outputs of its projection make a role's values, head by head.
 func (r *role) rows(f imageLayout, heads, size int, keys bool) ([]int, error) {
-	f.c = product(r.source.shape) / f.positions()
-	if f.len() != product(r.source.shape) {
+	f.c = tensor.Size(r.source.shape) / f.positions()
+	if f.len() != tensor.Size(r.source.shape) {
 		return nil, errors.New("its projections are of another shape than its image")
 	}
 	positions := f.positions()

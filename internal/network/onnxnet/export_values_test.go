@@ -41,8 +41,8 @@ func TestRotaryIsWritten(t *testing.T) {
 			t.Fatal("the embedding is not computed")
 		}
 		for i, v := range net.Infer(x, 1).Data {
-			if math.Abs(float64(got.reals[i]-v)) > 1e-6 {
-				t.Fatalf("%d heads: value %d is %g, want %g", heads, i, got.reals[i], v)
+			if math.Abs(float64(got.Floats[i]-v)) > 1e-6 {
+				t.Fatalf("%d heads: value %d is %g, want %g", heads, i, got.Floats[i], v)
 			}
 		}
 		shared := 0

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/internal/network/graphrun"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/safetensors"
 )
@@ -136,7 +137,7 @@ func (z *frozenModel) chain(end string) []string {
 
 // isVector reports whether all values lie along one axis.
 func isVector(shape []int) bool {
-	return len(shape) > 0 && product(shape) == slices.Max(shape)
+	return len(shape) > 0 && tensor.Size(shape) == slices.Max(shape)
 }
 
 // hasWeights reports whether a node sums with constant weights.
@@ -156,8 +157,8 @@ func (z *frozenModel) beforeClassifier(end string) string {
 	pooled := -1
 	for i := 1; i < len(chain); i++ {
 		now, before := z.p.Shape(chain[i]), z.p.Shape(chain[i-1])
-		if isVector(now) && before != nil && (isVector(before) && pooled >= 0 || product(before) != product(now) ||
-			z.hasWeights(z.maker[chain[i]])) {
+		if isVector(now) && before != nil && (isVector(before) && pooled >= 0 ||
+			tensor.Size(before) != tensor.Size(now) || z.hasWeights(z.maker[chain[i]])) {
 			pooled = i
 			break
 		}
@@ -298,9 +299,9 @@ const layerName = "graph"
 func (z *frozenModel) appendVector(net *Network, g *onnx.Graph, end string) (out int) {
 	shape := z.p.Shape(end)
 	if shape == nil { // it may depend on the image: this is the end that was computed
-		out = product(z.p.OutputShape(0))
+		out = tensor.Size(z.p.OutputShape(0))
 	} else {
-		out = product(shape)
+		out = tensor.Size(shape)
 	}
 	add := func(op string, inputs []string, attrs ...onnx.Attr) string {
 		out := end + "/" + op

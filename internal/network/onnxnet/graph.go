@@ -6,6 +6,8 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // graph is a model whose shapes are known, for one image, and whose constants
@@ -29,10 +31,10 @@ type node struct {
 type value struct {
 	name    string
 	shape   []int
-	tensor  *onnx.Tensor // an initializer; known is made from it when asked for
-	known   *array       // nil if it depends on the image
-	by      *node        // nil for the image and for constants
-	part    int          // of the node's outputs
+	tensor  *onnx.Tensor   // an initializer; known is made from it when asked for
+	known   *tensor.Tensor // nil if it depends on the image
+	by      *node          // nil for the image and for constants
+	part    int            // of the node's outputs
 	readers []*node
 }
 
@@ -55,11 +57,11 @@ func newGraph(m *onnx.Model, image *onnx.Value, shape []int) (*graph, error) {
 		if t.Name == image.Name {
 			continue
 		}
-		a, err := fromTensor(t)
+		a, err := tensor.FromONNX(t)
 		if err != nil {
 			return nil, fmt.Errorf("initializer %q: %w", t.Name, err)
 		}
-		g.values[t.Name] = &value{name: t.Name, shape: a.shape, tensor: t, known: a}
+		g.values[t.Name] = &value{name: t.Name, shape: a.Shape, tensor: t, known: a}
 	}
 	for i := range m.Graph.Nodes {
 		if err := g.add(&m.Graph.Nodes[i]); err != nil {
@@ -77,35 +79,27 @@ func (g *graph) add(from *onnx.Node) error {
 		from = g.incrementalConcat(from)
 	}
 	n := &node{Node: from}
-	var in []*array
 	depends := false
 	for _, name := range from.Inputs {
 		v := g.values[name] // nil for "" and for inputs that are no image
 		n.in = append(n.in, v)
-		if v == nil {
-			in = append(in, nil)
-			depends = depends || name != ""
-			continue
-		}
-		in = append(in, v.known)
-		depends = depends || v.known == nil
+		depends = depends || v == nil && name != "" || v != nil && v.known == nil
 	}
 	if from.Op == "Shape" && len(n.in) == 1 && n.in[0] != nil && n.in[0].shape != nil {
-		a := attrs{node: from}
-		out, err := shapeOf(&a, n.in[0].shape)
-		if err := errors.Join(err, a.err); err != nil {
+		out, err := operator.Eval(from, g.opset, []*tensor.Tensor{{Shape: n.in[0].shape}}) // it reads no values
+		if err != nil {
 			return g.fail(n, err)
 		}
-		g.define(n, []*array{out}, nil)
+		g.define(n, out, nil)
 		return nil
 	}
 	if !depends && computable(from.Op) && !isForeign(from) {
-		out, err := g.compute(n, in)
+		out, err := g.compute(n, n.known())
 		if err != nil {
 			return g.fail(n, err)
 		}
 		for _, a := range out {
-			g.used = budget.Sum(g.used, 8*int64(a.len()))
+			g.used = budget.Sum(g.used, 8*int64(a.Len()))
 		}
 		if err := budget.Check("the model's computed constants", g.used); err != nil {
 			return g.fail(n, err)
@@ -140,8 +134,10 @@ func (g *graph) incrementalConcat(n *onnx.Node) *onnx.Node {
 	if len(n.Inputs) > most || len(n.Outputs) != 1 {
 		return n
 	}
-	a := attrs{node: n}
-	keys := []string{fmt.Sprint(a.int("axis", 0))}
+	keys := []string{"0"}
+	if a := n.Attr("axis"); a != nil {
+		keys[0] = fmt.Sprint(a.Int)
+	}
 	for _, in := range n.Inputs {
 		keys = append(keys, fmt.Sprintf("%s %q", keys[len(keys)-1], in))
 	}
@@ -178,12 +174,12 @@ func (g *graph) shapes(n *node) ([][]int, error) {
 func isForeign(n *onnx.Node) bool { return n.Domain != "" && n.Domain != "ai.onnx" }
 
 // define gives names to what a node makes.
-func (g *graph) define(n *node, known []*array, shapes [][]int) {
+func (g *graph) define(n *node, known []*tensor.Tensor, shapes [][]int) {
 	for i, name := range n.Outputs {
 		v := &value{name: name, by: n, part: i}
 		switch {
 		case i < len(known):
-			v.known, v.shape, v.by = known[i], known[i].shape, nil
+			v.known, v.shape, v.by = known[i], known[i].Shape, nil
 		case i < len(shapes):
 			v.shape = shapes[i]
 		}
@@ -204,3 +200,16 @@ func (n *node) sources() []*value {
 	}
 	return out
 }
+
+// known lists the values of a node's inputs; those that depend on the image or are left out are nil.
+func (n *node) known() []*tensor.Tensor {
+	in := make([]*tensor.Tensor, len(n.in))
+	for i, v := range n.in {
+		if v != nil {
+			in[i] = v.known
+		}
+	}
+	return in
+}
+
+func (n *node) hasInput(at int) bool { return at < len(n.in) && n.in[at] != nil }

@@ -11,7 +11,7 @@ import (
 )
 
 // tensor returns a tensor of a file of reference values.
-func tensor(t *testing.T, f *safetensors.File, name string) ([]float32, []int) {
+func weightTensor(t *testing.T, f *safetensors.File, name string) ([]float32, []int) {
 	t.Helper()
 	x := f.Tensor(name)
 	if x == nil {
@@ -114,8 +114,8 @@ func imported(t *testing.T, name string, opt Options) (*Network, *safetensors.Fi
 // compare runs a network over the reference's images.
 func compare(t *testing.T, net *Network, f *safetensors.File, what string) {
 	t.Helper()
-	x, shape := tensor(t, f, "x")
-	want, wide := tensor(t, f, what)
+	x, shape := weightTensor(t, f, "x")
+	want, wide := weightTensor(t, f, what)
 	n := newNaive(net.Weights)
 	made, err := nn.New(net.Spec, nn.Options{})
 	if err != nil {

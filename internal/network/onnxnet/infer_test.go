@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/spatial"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // inferred is the shape that an operator makes of inputs of these shapes.
@@ -30,7 +34,7 @@ func TestShapesOfProducts(t *testing.T) {
 		{[]int{2, 3}, []int{2, 3}, nil}, {[]int{3}, []int{2}, nil}, {[]int{}, []int{3}, nil}, {[]int{3}, []int{}, nil},
 		{[]int{4, 2, 3}, []int{5, 3, 2}, nil},
 	} {
-		got, err := inferred(operator("MatMul"), c.x, c.y)
+		got, err := inferred(nodeOf("MatMul"), c.x, c.y)
 		if (err == nil) != (c.want != nil) || !slices.Equal(got, c.want) {
 			t.Errorf("%d times %d: %d, %v", c.x, c.y, got, err)
 		}
@@ -45,15 +49,15 @@ func TestShapesOfProducts(t *testing.T) {
 		{[]int{2, 3}, []int{5, 3}, 0, 0, nil}, {[]int{3}, []int{3, 5}, 0, 0, nil}, {[]int{2, 3}, []int{3}, 0, 0, nil},
 		{[]int{1, 2, 3}, []int{3, 5}, 0, 0, nil}, {[]int{2, 3}, []int{1, 3, 5}, 0, 0, nil},
 	} {
-		n := operator("Gemm", "transA", c.ta, "transB", c.tb)
+		n := nodeOf("Gemm", "transA", c.ta, "transB", c.tb)
 		if got, err := inferred(n, c.x, c.y); (err == nil) != (c.want != nil) || !slices.Equal(got, c.want) {
 			t.Errorf("Gemm %d of %d and %d: %d, %v", []int{c.ta, c.tb}, c.x, c.y, got, err)
 		}
 	}
-	if _, err := inferred(operator("MatMul"), []int{2, 3}); err == nil {
+	if _, err := inferred(nodeOf("MatMul"), []int{2, 3}); err == nil {
 		t.Error("a product of one")
 	}
-	if _, err := inferred(operator("Gemm"), []int{2, 3}); err == nil {
+	if _, err := inferred(nodeOf("Gemm"), []int{2, 3}); err == nil {
 		t.Error("Gemm of one")
 	}
 }
@@ -88,7 +92,7 @@ func windowFits(t *testing.T, size, kernel, stride, before, after int) {
 	attrs := []any{"kernel_shape", []int64{1, int64(kernel)}, "strides", []int64{int64(stride), int64(stride)},
 		"pads", pads}
 	for mode, want := range []int{floor, ceil} {
-		got, err := inferred(operator("MaxPool", append(attrs, "ceil_mode", mode)...), []int{1, 2, 1, size})
+		got, err := inferred(nodeOf("MaxPool", append(attrs, "ceil_mode", mode)...), []int{1, 2, 1, size})
 		name := fmt.Sprintf("%d by a window of %d, stride %d, pads %d and %d, ceil_mode %d", size, kernel, stride,
 			before,
 			after, mode)
@@ -104,6 +108,12 @@ func windowFits(t *testing.T, size, kernel, stride, before, after int) {
 	}
 }
 
+// windowOf is the window of a node.
+func windowOf(n *node) (w *spatial.Window, err error) {
+	defer operator.Catch(&err)
+	return imageWindow((&graph{}).call(n), n), nil
+}
+
 // Padding by name keeps ceil(size/stride) positions, with the larger half at the end or at the
 // start.
 func TestPaddingByNameIsEven(t *testing.T) {
@@ -111,24 +121,24 @@ func TestPaddingByNameIsEven(t *testing.T) {
 		for kernel := 1; kernel < 5; kernel++ {
 			for stride := 1; stride < 4; stride++ {
 				for _, name := range []string{"SAME_UPPER", "SAME_LOWER", "VALID"} {
-					n := operator("MaxPool", "kernel_shape", []int64{1, int64(kernel)}, "strides",
+					n := nodeOf("MaxPool", "kernel_shape", []int64{1, int64(kernel)}, "strides",
 						[]int64{int64(stride), int64(stride)}, "auto_pad", name, "pads", []int64{0, 5, 0, 5})
 					n.in = []*value{{shape: []int{1, 1, 1, size}}}
-					w, err := (&graph{}).window(n)
+					w, err := windowOf(n)
 					if name == "VALID" {
-						if fits := size >= kernel; fits != (err == nil) || fits && (w.pad != [4]int{} ||
-							w.w != (size-kernel)/stride+1) {
+						if fits := size >= kernel; fits != (err == nil) || fits && (w.Before[1] != 0 ||
+							w.After[1] != 0 || w.Out[1] != (size-kernel)/stride+1) {
 							t.Errorf("VALID of %d by %d, stride %d: %+v, %v", size, kernel, stride, w, err)
 						}
 						continue
 					}
-					before, after := w.pad[1], w.pad[3]
+					before, after := w.Before[1], w.After[1]
 					if name == "SAME_LOWER" {
 						before, after = after, before
 					}
 					want := (size + stride - 1) / stride
 					least := max(0, (want-1)*stride+kernel-size)
-					if err != nil || w.w != want || before+after != least || after-before < 0 || after-before > 1 {
+					if err != nil || w.Out[1] != want || before+after != least || after-before < 0 || after-before > 1 {
 						t.Errorf("%s of %d by %d, stride %d: %+v, %v", name, size, kernel, stride, w, err)
 					}
 				}
@@ -147,25 +157,26 @@ func TestBoundsOfWindows(t *testing.T) {
 		attrs []any
 		want  string // "" for none
 	}{
-		{[]any{"kernel_shape", two(1)}, ""}, {[]any{"kernel_shape", two(most)}, ""},
+		{[]any{"kernel_shape", two(1)}, ""}, {[]any{"kernel_shape", two(1 << 10)}, ""},
+		{[]any{"kernel_shape", two(most)}, "too large"},
 		{[]any{"kernel_shape", two(0)}, "each must be in 1..1048576"},
 		{[]any{"kernel_shape", two(most + 1)}, "each must be in 1..1048576"},
 		{[]any{"kernel_shape", two(1), "strides", two(most)}, ""},
 		{[]any{"kernel_shape", two(1), "strides", two(0)}, "each must be in 1..1048576"},
 		{[]any{"kernel_shape", two(1), "strides", two(most + 1)}, "each must be in 1..1048576"},
 		{[]any{"kernel_shape", two(1), "strides", []int64{1, 2}}, "the same along both axes"},
-		{[]any{"kernel_shape", two(1), "strides", []int64{1}}, "not those of an image"},
-		{[]any{"kernel_shape", []int64{1}}, "not those of an image"}, {nil, "not those of an image"},
+		{[]any{"kernel_shape", two(1), "strides", []int64{1}}, "the input has 2 axes"},
+		{[]any{"kernel_shape", []int64{1}}, "the input has 2 axes"}, {nil, "no kernel_shape"},
 		{[]any{"kernel_shape", two(1), "pads", four(most)}, ""},
-		{[]any{"kernel_shape", two(1), "pads", four(most + 1)}, "each must be in 0..1048576"},
-		{[]any{"kernel_shape", two(1), "pads", four(-1)}, "each must be in 0..1048576"},
-		{[]any{"kernel_shape", two(1), "pads", two(1)}, "not those of an image"},
+		{[]any{"kernel_shape", two(1), "pads", four(most + 1)}, "each must be in -1048576..1048576"},
+		{[]any{"kernel_shape", two(1), "pads", four(-1)}, "take nothing away"},
+		{[]any{"kernel_shape", two(1), "pads", two(1)}, "two pads for each axis"},
 		{[]any{"kernel_shape", two(1), "dilations", two(1)}, ""},
 		{[]any{"kernel_shape", two(1), "dilations", []int64{1, 2}}, "networks here have none"},
-		{[]any{"kernel_shape", two(1), "dilations", []int64{1}}, "not those of an image"},
+		{[]any{"kernel_shape", two(1), "dilations", []int64{1}}, "the input has 2 axes"},
 		{[]any{"kernel_shape", two(1), "auto_pad", "SOME"}, `auto_pad "SOME" is not known`},
 	} {
-		_, err := inferred(operator("MaxPool", c.attrs...), image)
+		_, err := inferred(nodeOf("MaxPool", c.attrs...), image)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.attrs, err, c.want)
 		}
@@ -183,12 +194,12 @@ func TestBoundsOfWindows(t *testing.T) {
 		{"GlobalMaxPool", [][]int{{2, 3}}, nil}, {"Softmax", [][]int{{2, 3}}, []int{2, 3}},
 		{"Add", [][]int{{2, 1}, {1, 3}}, []int{2, 3}}, {"Add", [][]int{{2}, {3}}, nil},
 	} {
-		got, err := inferred(operator(c.op), c.shapes...)
+		got, err := inferred(nodeOf(c.op), c.shapes...)
 		if (err == nil) != (c.want != nil) || !slices.Equal(got, c.want) {
 			t.Errorf("%s of %d: %d, %v, want %d", c.op, c.shapes, got, err, c.want)
 		}
 	}
-	if _, err := inferred(operator("Nothing"), []int{1}); !errors.Is(err, errNoOperator) {
+	if _, err := inferred(nodeOf("Nothing"), []int{1}); !errors.Is(err, errNoOperator) {
 		t.Errorf("an operator that is none: %v", err)
 	}
 }
@@ -198,7 +209,7 @@ func TestShapesOfPads(t *testing.T) {
 	for _, c := range []struct {
 		pads, axes []int64
 		attrs      []any
-		fill       *array
+		fill       *tensor.Tensor
 		want       []int
 		said       string
 	}{
@@ -210,20 +221,20 @@ func TestShapesOfPads(t *testing.T) {
 		{pads: []int64{0, 0, 0, 1<<20 + 1}, said: "take nothing away"},
 		{pads: []int64{-1, 0, 0, 0}, said: "take nothing away"},
 		{pads: []int64{0, 0, 0, -1}, said: "take nothing away"},
-		{pads: []int64{1, 2}, said: "for 2 axes"}, {pads: []int64{1, 2}, axes: []int64{2}, said: "axis"},
+		{pads: []int64{1, 2}, said: "has 2 axes"}, {pads: []int64{1, 2}, axes: []int64{2}, said: "axis"},
 		{pads: []int64{0, 0, 0, 0}, fill: reals(0), want: []int{2, 3}},
 		{pads: []int64{0, 0, 0, 0}, fill: reals(1), said: "padded with zeros"},
 		{pads: []int64{0, 0, 0, 0}, attrs: []any{"mode", "edge"}, said: "padded with zeros"},
 		{pads: []int64{0, 0, 0, 0}, attrs: []any{"mode", "constant"}, want: []int{2, 3}},
-		{said: "its pads are not known"},
+		{said: "its pads are not given"},
 	} {
-		n := operator("Pad", c.attrs...)
+		n := nodeOf("Pad", c.attrs...)
 		n.in = []*value{{shape: []int{2, 3}}, nil, nil, nil}
 		if c.pads != nil {
 			n.in[1] = &value{shape: []int{len(c.pads)}, known: vector(c.pads)}
 		}
 		if c.fill != nil {
-			n.in[2] = &value{shape: c.fill.shape, known: c.fill}
+			n.in[2] = &value{shape: c.fill.Shape, known: c.fill}
 		}
 		if c.axes != nil {
 			n.in[3] = &value{shape: []int{len(c.axes)}, known: vector(c.axes)}
@@ -238,7 +249,7 @@ func TestShapesOfPads(t *testing.T) {
 
 // What may be an epsilon is a single small number above 0, and 0 itself is tried last.
 func TestSmallNumbers(t *testing.T) {
-	known := func(v *array) *value { return &value{known: v} }
+	known := func(v *tensor.Tensor) *value { return &value{known: v} }
 	nodes := []*node{{in: []*value{known(reals(1e-5)), nil, known(reals(0.1)), known(reals(0.0999)), {}}},
 		{in: []*value{known(reals(-1e-5)), known(reals(0)), known(reals(1e-3, 1e-3)), known(vector([]int64{0})),
 			known(reals(1e-12)), known(reals(5))}}}

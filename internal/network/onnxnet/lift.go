@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/network/graphrun"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -170,8 +171,9 @@ func (l *lifter) sequence(from, to *value, f imageLayout) (*layerChain, error) {
 	return s, nil
 }
 
-// step lifts the next layers of a stretch: what takes the most operators first.
-func (l *lifter) step(s *layerChain) error {
+// step lifts the next layers of a stretch: what takes the most operators first. What it tries may fail as operators do.
+func (l *lifter) step(s *layerChain) (err error) {
+	defer operator.Catch(&err)
 	for _, try := range []func(*layerChain) (bool, error){
 		l.attention, l.generalizedMean, l.activation, l.normalization, l.mean, l.movement, l.tokens,
 	} {
@@ -183,7 +185,8 @@ func (l *lifter) step(s *layerChain) error {
 	if len(n.sources()) > 1 {
 		return l.join(s, n)
 	}
-	return l.operator(s, n)
+	l.operator(s, n)
+	return nil
 }
 
 // add appends a layer, after which the values lie as f says.
@@ -219,14 +222,10 @@ func (l *lifter) liftConcat(s *layerChain, n *node) error {
 		return err
 	}
 	// The axis must be that of the channels.
-	a := attrs{node: n.Node}
 	x := to.shape
-	axis, err := graphrun.AxisOf(a.int("axis", 0), len(x))
-	if err := errors.Join(err, a.err); err != nil {
-		return err
-	}
-	before, after := product(x[:axis]), product(x[axis+1:])
-	if product(x) != f.len() || x[axis] != f.c || f.first && before != 1 || !f.first && after != 1 ||
+	axis := l.g.call(n).Axis("axis", 0, len(x))
+	before, after := tensor.Size(x[:axis]), tensor.Size(x[axis+1:])
+	if tensor.Size(x) != f.len() || x[axis] != f.c || f.first && before != 1 || !f.first && after != 1 ||
 		before*after != f.positions() {
 		return fmt.Errorf("it joins along axis %d of %d, not the channels of %s", axis, x, f)
 	}
@@ -321,7 +320,7 @@ func (l *lifter) join(s *layerChain, n *node) error {
 			return fmt.Errorf("its branches make %s and %s", a.form, b.form)
 		}
 	}
-	if product(s.chain[s.i+1].shape) != b.form.len() {
+	if tensor.Size(s.chain[s.i+1].shape) != b.form.len() {
 		return fmt.Errorf("its branches make %s and %s, but it %d", a.form, b.form, s.chain[s.i+1].shape)
 	}
 	if len(a.layers) == 0 {

@@ -4,21 +4,33 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// offsets is an array that holds its own offsets: run through operators that move
+// countOffsets counts the values of a shape whose offsets memory holds: what is computed of them, the inputs, and where
+// they come from take four times 8 bytes a value.
+func countOffsets(shape []int) (int, error) {
+	n, err := tensor.Length(shape)
+	if err == nil {
+		err = budget.Check(fmt.Sprintf("a tensor of %d", shape), budget.Product(int64(n), 32))
+	}
+	return n, err
+}
+
+// offsets is a tensor that holds its own offsets: run through operators that move
 // values it tells where each comes from.
-func offsets(shape []int) (*array, error) {
-	n, err := count(shape)
+func offsets(shape []int) (*tensor.Tensor, error) {
+	n, err := countOffsets(shape)
 	if err != nil {
 		return nil, err
 	}
-	a := &array{shape: shape, ints: make([]int64, n)}
-	for i := range a.ints {
-		a.ints[i] = int64(i)
+	t := tensor.Integers(shape, make([]int64, n))
+	for i := range t.Ints {
+		t.Ints[i] = int64(i)
 	}
-	return a, nil
+	return t, nil
 }
 
 // origins returns, for each value of to, its offset in from, between which
@@ -32,7 +44,7 @@ func (l *lifter) origins(from, to *value) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return y.ints, nil
+	return y.Ints, nil
 }
 
 func isMove(n *node) bool { return isMovement(n.Op) && len(n.sources()) == 1 && n.in[0].known == nil }
@@ -48,7 +60,7 @@ func (l *lifter) movement(s *layerChain) (bool, error) {
 	if far == s.i {
 		return false, nil
 	}
-	if product(s.chain[s.i].shape) != s.form.len() {
+	if tensor.Size(s.chain[s.i].shape) != s.form.len() {
 		return false, fmt.Errorf("%q is of shape %d, its image of %s", s.chain[s.i].name, s.chain[s.i].shape, s.form)
 	}
 	for j := far; j > s.i; j-- {
@@ -167,16 +179,16 @@ func (l *lifter) tokens(s *layerChain) (bool, error) {
 		switch {
 		case v == nil:
 			return false, nil
-		case v.known != nil && !v.known.isReal():
+		case v.known != nil && !v.known.IsFloat():
 			return false, nil
 		case v.known != nil:
-			constants = append(constants, v.known.reals...)
+			constants = append(constants, v.known.Floats...)
 		case v != from && !allNodes(l.region(from, v), isMove):
 			return false, nil
 		}
 	}
 	f := s.form
-	if len(constants) == 0 || !f.isSettled() || product(from.shape) != f.len() {
+	if len(constants) == 0 || !f.isSettled() || tensor.Size(from.shape) != f.len() {
 		return false, nil
 	}
 	// Constants are numbered from -1 downwards.
@@ -184,7 +196,7 @@ func (l *lifter) tokens(s *layerChain) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var in []*array
+	var in []*tensor.Tensor
 	next := int64(-1)
 	for _, v := range n.in {
 		if v.known == nil {
@@ -197,9 +209,9 @@ func (l *lifter) tokens(s *layerChain) (bool, error) {
 			in = append(in, y)
 			continue
 		}
-		a := &array{shape: v.known.shape, ints: make([]int64, v.known.len())}
-		for i := range a.ints {
-			a.ints[i] = next
+		a := tensor.Integers(v.known.Shape, make([]int64, v.known.Len()))
+		for i := range a.Ints {
+			a.Ints[i] = next
 			next--
 		}
 		in = append(in, a)
@@ -208,7 +220,7 @@ func (l *lifter) tokens(s *layerChain) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	made, g, ok := insertion(f, y[0].ints, constants)
+	made, g, ok := insertion(f, y[0].Ints, constants)
 	if !ok {
 		return false, errors.New("it joins values in a way that no layer here does: " +
 			"a class token and registers are known, " +

@@ -1,86 +1,73 @@
 package onnxnet
 
 import (
-	"errors"
-	"fmt"
+	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/network/graphrun"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/spatial"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// operator lifts a node with one input that depends on the image.
-func (l *lifter) operator(s *layerChain, n *node) error {
+// operator lifts a node with one input that depends on the image. Like the readers of the operators it fails as
+// operators do.
+func (l *lifter) operator(s *layerChain, n *node) {
 	for i, v := range n.in {
 		if v == nil && n.Inputs[i] != "" {
-			return fmt.Errorf("its input %q is an input of the model besides the image", n.Inputs[i])
+			operator.Fail("its input %q is an input of the model besides the image", n.Inputs[i])
 		}
 	}
 	if n.Op != "Pad" && n.Op != "Conv" && n.Op != "MaxPool" && n.Op != "AveragePool" && s.form.pad != [4]int{} {
-		return errors.New("its input is padded, which only convolutions and pools take over")
+		operator.Fail("its input is padded, which only convolutions and pools take over")
 	}
 	if s.form.drop != 0 && !isReduction(n.Op) {
-		return errors.New("its input lacks the first positions, which only a mean takes over")
+		operator.Fail("its input lacks the first positions, which only a mean takes over")
 	}
-	if n.in[0] == nil || product(n.sources()[0].shape) != s.form.len() {
-		return fmt.Errorf("its input is of shape %d, where an image of %s is expected", n.sources()[0].shape, s.form)
+	if n.in[0] == nil || tensor.Size(n.sources()[0].shape) != s.form.len() {
+		operator.Fail("its input is of shape %d, where an image of %s is expected", n.sources()[0].shape, s.form)
 	}
 	read := readers[n.Op]
 	if read == nil {
-		return errNoOperator
+		operator.Check(errNoOperator)
 	}
-	if err := read(l, s, n); err != nil {
-		return err
-	}
+	read(l, s, n)
 	s.i++
-	return nil
 }
 
 // weights returns the values of an input that must be constant and real.
-func weights(n *node, at int, what string) (*array, error) {
-	if at >= len(n.in) || n.in[at] == nil {
-		return nil, fmt.Errorf("it has no %s", what)
+func weights(n *node, at int, what string) *tensor.Tensor {
+	if !n.hasInput(at) {
+		operator.Fail("it has no %s", what)
 	}
-	if n.in[at].known == nil || !n.in[at].known.isReal() {
-		return nil, fmt.Errorf("its %s %q are not constant numbers", what, n.in[at].name)
+	if n.in[at].known == nil || !n.in[at].known.IsFloat() {
+		operator.Fail("its %s %q are not constant numbers", what, n.in[at].name)
 	}
-	return n.in[at].known, nil
+	return n.in[at].known
 }
 
-func hasInput(n *node, at int) bool { return at < len(n.in) && n.in[at] != nil }
-
 // isImage checks that a node's input is 1 x channels x height x width as the form says.
-func isImage(n *node, f imageLayout) error {
+func isImage(n *node, f imageLayout) {
 	x := n.in[0].shape
 	if len(x) != 4 || x[0] != 1 || x[1] != f.c || x[2]*x[3] != f.positions() ||
 		!f.first && f.positions() > 1 && f.c > 1 {
-		return fmt.Errorf("its input of shape %d is not an image with %d channels in front", x, f.c)
+		operator.Fail("its input of shape %d is not an image with %d channels in front", x, f.c)
 	}
-	return nil
 }
 
 // pad keeps what a Pad adds to height and width for the operator that follows.
-func (l *lifter) pad(s *layerChain, n *node) error {
-	in := make([]*array, len(n.in))
-	for i, v := range n.in {
-		if v != nil {
-			in[i] = v.known
-		}
-	}
-	before, after, err := l.g.pads(n, in)
-	if err != nil {
-		return err
-	}
+func (l *lifter) pad(s *layerChain, n *node) {
+	before, after := zeroPads(l.g.call(n), n)
 	f, at := s.form, 2
 	if len(before) != 4 {
-		return fmt.Errorf("its input of shape %d is not an image", n.in[0].shape)
+		operator.Fail("its input of shape %d is not an image", n.in[0].shape)
 	}
 	if !f.first {
 		at = 1
 	}
 	for i := range before {
 		if i != at && i != at+1 && before[i]+after[i] != 0 {
-			return fmt.Errorf("it pads axis %d, neither height nor width", i)
+			operator.Fail("it pads axis %d, neither height nor width", i)
 		}
 	}
 	// Zeros are the least that a maximum sees only where nothing is negative.
@@ -91,126 +78,89 @@ func (l *lifter) pad(s *layerChain, n *node) error {
 	f.h += before[at] + after[at]
 	f.w += before[at+1] + after[at+1]
 	s.form = f
-	return nil
 }
 
 // geometry adds a Pad that came before to a window, and sets the layer's kernel and
 // padding: end more at the bottom and on the right.
-func geometry(l *layer, w window, f imageLayout) error {
-	top, left, bottom, right := w.pad[0]+f.pad[0], w.pad[1]+f.pad[1], w.pad[2]+f.pad[2], w.pad[3]+f.pad[3]
-	bottom, right = bottom+w.ceil[0], right+w.ceil[1]
-	l.Kernel, l.Pad, l.PadEnd = w.kernel[0], top, bottom-top
-	uneven := !w.square() || top != left
+func geometry(l *layer, w *spatial.Window, f imageLayout) {
+	top, left := w.Before[0]+f.pad[0], w.Before[1]+f.pad[1]
+	bottom, right := w.After[0]+f.pad[2]+uncovered(w, 0), w.After[1]+f.pad[3]+uncovered(w, 1)
+	l.Kernel, l.Pad, l.PadEnd = w.Kernel[0], top, bottom-top
+	uneven := w.Kernel[0] != w.Kernel[1] || top != left
 	if uneven && l.Kind == nn.Conv {
-		l.KernelW, l.PadW, uneven = w.kernel[1], left, false
+		l.KernelW, l.PadW, uneven = w.Kernel[1], left, false
 	}
 	if uneven || bottom-top != right-left || bottom < top {
-		return fmt.Errorf("a kernel of %d padded by %d, %d, %d and %d at the top, left, bottom and right: "+
+		operator.Fail("a kernel of %d padded by %d, %d, %d and %d at the top, left, bottom and right: "+
 			"layers here have at least as much at the bottom and on the right, by as much on both, and pools are "+
 			"square with the same at the top and on the left",
-			w.kernel, top, left, bottom, right)
+			w.Kernel, top, left, bottom, right)
 	}
-	return nil
 }
 
-func (l *lifter) conv(s *layerChain, n *node) error {
-	if err := isImage(n, s.form); err != nil {
-		return err
-	}
-	w, err := weights(n, 1, "filters")
-	if err != nil {
-		return err
-	}
-	win, err := l.g.window(n)
-	if err != nil {
-		return err
-	}
-	a := attrs{node: n.Node}
-	groups := a.int("group", 1)
-	if a.err != nil {
-		return a.err
-	}
-	out := w.shape[0]
-	if groups < 1 || groups > 1<<20 || w.shape[1]*int(groups) != s.form.c || out < 1 || out%int(groups) != 0 ||
-		w.shape[2] != win.kernel[0] || w.shape[3] != win.kernel[1] {
-		return fmt.Errorf("filters of %d in %d groups for %d channels", w.shape, groups, s.form.c)
+func (l *lifter) conv(s *layerChain, n *node) {
+	isImage(n, s.form)
+	w := weights(n, 1, "filters")
+	c := l.g.call(n)
+	win := imageWindow(c, n)
+	groups := c.Int("group", 1)
+	out := w.Shape[0]
+	if groups < 1 || groups > 1<<20 || w.Shape[1]*int(groups) != s.form.c || out < 1 || out%int(groups) != 0 ||
+		w.Shape[2] != win.Kernel[0] || w.Shape[3] != win.Kernel[1] {
+		operator.Fail("filters of %d in %d groups for %d channels", w.Shape, groups, s.form.c)
 	}
 	made := &layer{Layer: nn.Layer{Kind: nn.Conv, Out: out}, from: n, hint: n.Inputs[1]}
-	if win.stride > 1 {
-		made.Stride = win.stride
+	if win.Stride[0] > 1 {
+		made.Stride = win.Stride[0]
 	}
-	if err := geometry(made, win, s.form); err != nil {
-		return err
-	}
+	geometry(made, win, s.form)
 	switch {
 	case int(groups) == s.form.c && groups > 1:
 		made.Groups = -1
 	case groups > 1:
 		made.Groups = int(groups)
 	}
-	made.set("weight", w.shape, append([]float32(nil), w.reals...))
-	made.NoBias = !hasInput(n, 2)
+	made.set("weight", w.Shape, slices.Clone(w.Floats))
+	made.NoBias = !n.hasInput(2)
 	if !made.NoBias {
-		b, err := weights(n, 2, "biases")
-		if err != nil {
-			return err
+		b := weights(n, 2, "biases")
+		if b.Len() != out {
+			operator.Fail("%d biases for %d filters", b.Len(), out)
 		}
-		if b.len() != out {
-			return fmt.Errorf("%d biases for %d filters", b.len(), out)
-		}
-		made.set("bias", []int{out}, append([]float32(nil), b.reals...))
+		made.set("bias", []int{out}, slices.Clone(b.Floats))
 	}
-	s.add(made, imageLayout{first: true, h: win.h, w: win.w, c: out})
-	return nil
+	s.add(made, imageLayout{first: true, h: win.Out[0], w: win.Out[1], c: out})
 }
 
-func (l *lifter) pool(s *layerChain, n *node) error {
-	if err := isImage(n, s.form); err != nil {
-		return err
-	}
-	a := attrs{node: n.Node}
+func (l *lifter) pool(s *layerChain, n *node) {
+	isImage(n, s.form)
+	c := l.g.call(n)
 	x := n.in[0].shape
-	if k := a.ints("kernel_shape"); n.Op == "AveragePool" && len(k) == 2 && int(k[0]) == x[2] && int(k[1]) == x[3] &&
-		s.form.isSettled() && zeros(a.ints("pads")) && x[2]*x[3] > 1 {
+	padded := slices.ContainsFunc(c.List("pads"), func(p int64) bool { return p != 0 })
+	if k := c.List("kernel_shape"); n.Op == "AveragePool" && len(k) == 2 && int(k[0]) == x[2] && int(k[1]) == x[3] &&
+		s.form.isSettled() && !padded && x[2]*x[3] > 1 {
 		s.add(&layer{Layer: nn.Layer{Kind: nn.GlobalAvgPool}, from: n},
 			imageLayout{first: true, h: 1, w: 1, c: s.form.c})
-		return nil
+		return
 	}
-	win, err := l.g.window(n)
-	if err != nil {
-		return err
-	}
-	made := &layer{Layer: nn.Layer{Kind: nn.MaxPool, Stride: win.stride}, from: n}
-	if err := geometry(made, win, s.form); err != nil {
-		return err
-	}
+	win := imageWindow(c, n)
+	made := &layer{Layer: nn.Layer{Kind: nn.MaxPool, Stride: win.Stride[0]}, from: n}
+	geometry(made, win, s.form)
 	if n.Op == "MaxPool" && s.form.pad != [4]int{} && !isNonNegative(s.last()) {
-		return errors.New("its input is padded with zeros, which are larger than negative values: " +
+		operator.Fail("its input is padded with zeros, which are larger than negative values: " +
 			"pools here leave padding out")
 	}
 	if n.Op == "AveragePool" {
 		made.Kind = nn.AvgPool
 		// What ceil_mode adds is never counted; what a Pad has added always is.
-		none := win.pad == [4]int{} && win.ceil == [2]int{}
-		made.NoPad = !none && (a.int("count_include_pad", 0) == 0 || win.pad == [4]int{})
-		if made.NoPad && s.form.pad != [4]int{} || !none && !made.NoPad && win.ceil != [2]int{} {
-			return errors.New("its means count some of the padding and not all: those here count all or none")
+		padded := slices.Max(slices.Concat(win.Before, win.After)) > 0
+		rounded := uncovered(win, 0)+uncovered(win, 1) > 0
+		made.NoPad = (padded || rounded) && (c.Int("count_include_pad", 0) == 0 || !padded)
+		if made.NoPad && s.form.pad != [4]int{} || !made.NoPad && rounded {
+			operator.Fail("its means count some of the padding and not all: those here count all or none")
 		}
 	}
-	if a.err != nil {
-		return a.err
-	}
-	s.add(made, imageLayout{first: true, h: win.h, w: win.w, c: s.form.c})
-	return nil
-}
-
-func zeros(v []int64) bool {
-	for _, x := range v {
-		if x != 0 {
-			return false
-		}
-	}
-	return true
+	s.add(made, imageLayout{first: true, h: win.Out[0], w: win.Out[1], c: s.form.c})
 }
 
 // isNonNegative reports whether a layer's outputs are never negative.
@@ -219,7 +169,7 @@ func isNonNegative(l *layer) bool {
 }
 
 // globalPool lifts means and maxima over all positions.
-func (l *lifter) globalPool(s *layerChain, n *node) error {
+func (l *lifter) globalPool(s *layerChain, n *node) {
 	f, x := s.form, n.in[0].shape
 	var axes []int
 	if n.Op == "GlobalAveragePool" || n.Op == "GlobalMaxPool" {
@@ -227,174 +177,130 @@ func (l *lifter) globalPool(s *layerChain, n *node) error {
 			axes = append(axes, i)
 		}
 	} else {
-		var err error
-		in := make([]*array, len(n.in))
-		for i, v := range n.in {
-			if v != nil {
-				in[i] = v.known
-			}
-		}
-		if axes, _, err = l.g.reduceAxes(n, x, in); err != nil {
-			return err
-		}
+		axes, _ = l.g.call(n).ReduceAxes(x)
 	}
 	// Each result must be that of one channel at all positions, in their order.
-	own := strides(x)
-	kept, over := append([]int(nil), x...), make([]int, len(x))
-	for i := range over {
-		over[i] = 1
-	}
-	for _, i := range axes {
-		kept[i], over[i] = 1, x[i]
-	}
-	starts, err := walk(kept, own, 0)
-	if err != nil {
-		return err
-	}
-	steps, err := walk(over, own, 0)
-	if err != nil {
-		return err
-	}
-	ok := len(starts) == f.c && len(steps) == f.positions()
-	for k := 0; ok && k < len(starts); k++ {
-		for _, d := range steps {
-			if _, c := f.place(starts[k] + d); c != k {
-				ok = false
-			}
+	own := tensor.Strides(x)
+	channels := 1
+	for i, d := range x {
+		if !slices.Contains(axes, i) {
+			channels *= d
 		}
 	}
+	ok := channels == f.c
+	for offset := 0; ok && offset < f.len(); offset++ {
+		at := 0 // of the result that the value goes into
+		for i, d := range x {
+			if !slices.Contains(axes, i) {
+				at = at*d + offset/own[i]%d
+			}
+		}
+		_, c := f.place(offset)
+		ok = c == at
+	}
 	if !ok {
-		return fmt.Errorf("it goes over axes %d of %d, which are not the positions of an image of %s", axes, x, f)
+		operator.Fail("it goes over axes %d of %d, which are not the positions of an image of %s", axes, x, f)
 	}
 	to := imageLayout{first: true, h: 1, w: 1, c: f.c}
 	if n.Op == "GlobalAveragePool" || n.Op == "ReduceMean" {
 		if f.positions() == 1 && f.drop == 0 {
 			s.form = to
-			return nil
+			return
 		}
 		s.add(&layer{Layer: nn.Layer{Kind: nn.GlobalAvgPool, At: f.drop}, from: n}, to)
-		return nil
+		return
 	}
 	if f.h != f.w || f.drop != 0 {
-		return errors.New("a maximum over all positions is known of square images only")
+		operator.Fail("a maximum over all positions is known of square images only")
 	}
 	s.add(&layer{Layer: nn.Layer{Kind: nn.MaxPool, Kernel: f.h}, from: n}, to)
-	return nil
 }
 
-func (l *lifter) batchNorm(s *layerChain, n *node) error {
+func (l *lifter) batchNorm(s *layerChain, n *node) {
 	x := n.in[0].shape
 	if len(x) < 2 || x[1] != s.form.c || !s.form.first && s.form.positions() > 1 {
-		return fmt.Errorf("its input of shape %d has no channels in front", x)
+		operator.Fail("its input of shape %d has no channels in front", x)
 	}
-	a := attrs{node: n.Node}
-	made := &layer{from: n, Layer: nn.Layer{Kind: nn.BatchNorm, Eps: shortestFloat64(a.float("epsilon", 1e-5)),
-		Momentum: 1 - shortestFloat64(a.float("momentum", 0.9))}}
-	if a.err != nil {
-		return a.err
-	}
+	c := l.g.call(n)
+	made := &layer{from: n, Layer: nn.Layer{Kind: nn.BatchNorm, Eps: shortestFloat64(c.Float("epsilon", 1e-5)),
+		Momentum: 1 - shortestFloat64(c.Float("momentum", 0.9))}}
 	made.Momentum = float64(int(made.Momentum*1e6+0.5)) / 1e6
 	for i, name := range []string{"weight", "bias", "running_mean", "running_var"} {
-		w, err := weights(n, i+1, name)
-		if err != nil {
-			return err
+		w := weights(n, i+1, name)
+		if w.Len() != s.form.c {
+			operator.Fail("%d values of %s for %d channels", w.Len(), name, s.form.c)
 		}
-		if w.len() != s.form.c {
-			return fmt.Errorf("%d values of %s for %d channels", w.len(), name, s.form.c)
-		}
-		made.set(name, []int{s.form.c}, append([]float32(nil), w.reals...))
+		made.set(name, []int{s.form.c}, slices.Clone(w.Floats))
 	}
 	made.hint = n.Inputs[1]
 	s.add(made, s.form)
-	return nil
 }
 
-func (l *lifter) layerNorm(s *layerChain, n *node) error {
-	a := attrs{node: n.Node}
+func (l *lifter) layerNorm(s *layerChain, n *node) {
+	c := l.g.call(n)
 	x := n.in[0].shape
-	axis, err := graphrun.AxisOf(a.int("axis", -1), len(x))
-	if err := errors.Join(err, a.err); err != nil {
-		return err
-	}
-	if s.form.first && s.form.positions() > 1 || product(x[axis:]) != s.form.c {
-		return fmt.Errorf("it goes over axes %d to %d of %d, which are not the channels of %s", axis, len(x)-1, x,
+	axis := c.Axis("axis", -1, len(x))
+	if s.form.first && s.form.positions() > 1 || tensor.Size(x[axis:]) != s.form.c {
+		operator.Fail("it goes over axes %d to %d of %d, which are not the channels of %s", axis, len(x)-1, x,
 			s.form)
 	}
-	made := &layer{from: n, Layer: nn.Layer{Kind: nn.LayerNorm, Eps: shortestFloat64(a.float("epsilon", 1e-5))}}
+	made := &layer{from: n, Layer: nn.Layer{Kind: nn.LayerNorm, Eps: shortestFloat64(c.Float("epsilon", 1e-5))}}
 	for i, name := range []string{"weight", "bias"} {
 		values := make([]float32, s.form.c) // a bias that is left out
-		if i == 0 || hasInput(n, 2) {
-			w, err := weights(n, i+1, name)
-			if err != nil {
-				return err
+		if i == 0 || n.hasInput(2) {
+			w := weights(n, i+1, name)
+			if w.Len() != s.form.c {
+				operator.Fail("%d values of %s for %d channels", w.Len(), name, s.form.c)
 			}
-			if w.len() != s.form.c {
-				return fmt.Errorf("%d values of %s for %d channels", w.len(), name, s.form.c)
-			}
-			copy(values, w.reals)
+			copy(values, w.Floats)
 		}
 		made.set(name, []int{s.form.c}, values)
 	}
 	made.hint = n.Inputs[1]
 	s.add(made, s.form)
-	return nil
 }
 
 // liftUnit is LpNormalization of a vector.
-func (l *lifter) liftUnit(s *layerChain, n *node) error {
-	a := attrs{node: n.Node}
+func (l *lifter) liftUnit(s *layerChain, n *node) {
+	c := l.g.call(n)
 	x := n.in[0].shape
-	axis, err := graphrun.AxisOf(a.int("axis", -1), len(x))
-	if err := errors.Join(err, a.err); err != nil {
-		return err
-	}
-	if a.int("p", 2) != 2 || x[axis] != s.form.len() {
-		return fmt.Errorf("a norm of order %d along axis %d of %d: only the length of a vector is known", a.int("p",
+	axis := c.Axis("axis", -1, len(x))
+	if c.Int("p", 2) != 2 || x[axis] != s.form.len() {
+		operator.Fail("a norm of order %d along axis %d of %d: only the length of a vector is known", c.Int("p",
 			2), axis, x)
 	}
 	s.add(&layer{Layer: nn.Layer{Kind: nn.L2Normalize}, from: n}, s.form)
-	return nil
 }
 
-func (l *lifter) gemm(s *layerChain, n *node) error {
-	a := attrs{node: n.Node}
-	w, err := weights(n, 1, "weights")
-	if err != nil {
-		return err
+func (l *lifter) gemm(s *layerChain, n *node) {
+	c := l.g.call(n)
+	w := weights(n, 1, "weights")
+	if c.Int("transA", 0) != 0 || n.in[0].known != nil {
+		operator.Fail("its image is transposed")
 	}
-	if a.int("transA", 0) != 0 || n.in[0].known != nil {
-		return errors.New("its image is transposed")
-	}
-	in, out, values := w.shape[0], w.shape[1], []float32(nil)
-	alpha, beta := a.float("alpha", 1), a.float("beta", 1)
-	if a.int("transB", 0) != 0 {
+	in, out, values := w.Shape[0], w.Shape[1], []float32(nil)
+	alpha, beta := c.Float("alpha", 1), c.Float("beta", 1)
+	if c.Int("transB", 0) != 0 {
 		in, out = out, in
-		values = append(values, w.reals...)
+		values = append(values, w.Floats...)
 	} else {
-		values = transposed(w.reals, in, out)
+		values = transposed(w.Floats, in, out)
 	}
 	for i := range values {
 		values[i] *= alpha
 	}
 	var bias []float32
-	if hasInput(n, 2) {
-		b, err := weights(n, 2, "biases")
+	if n.hasInput(2) {
+		b, err := spread(weights(n, 2, "biases"), []int{1, out})
 		if err != nil {
-			return err
+			operator.Fail("its biases: %w", err)
 		}
-		from, err := broadcastOffsets(b.shape, []int{1, out})
-		if err != nil {
-			return fmt.Errorf("its biases: %w", err)
-		}
-		bias = b.take([]int{out}, from).reals
+		bias = slices.Clone(b.Floats)
 		for i := range bias {
 			bias[i] *= beta
 		}
 	}
-	if a.err != nil {
-		return a.err
-	}
-	return l.liftLinear(s, n, in, out, values, bias)
+	l.liftLinear(s, n, in, out, values, bias)
 }
 
 func transposed(v []float32, rows, cols int) []float32 {
@@ -407,25 +313,25 @@ func transposed(v []float32, rows, cols int) []float32 {
 	return out
 }
 
-func (l *lifter) matMul(s *layerChain, n *node) error {
-	w, err := weights(n, 1, "weights")
-	if err != nil || n.in[0].known != nil {
-		return errors.Join(err, errors.New("its weights are not its second input"))
+func (l *lifter) matMul(s *layerChain, n *node) {
+	w := weights(n, 1, "weights")
+	if n.in[0].known != nil {
+		operator.Fail("its weights are not its second input")
 	}
-	if len(w.shape) < 2 || product(w.shape[:len(w.shape)-2]) != 1 {
-		return fmt.Errorf("weights of shape %d are not a matrix", w.shape)
+	if len(w.Shape) < 2 || tensor.Size(w.Shape[:len(w.Shape)-2]) != 1 {
+		operator.Fail("weights of shape %d are not a matrix", w.Shape)
 	}
-	in, out := w.shape[len(w.shape)-2], w.shape[len(w.shape)-1]
-	return l.liftLinear(s, n, in, out, transposed(w.reals, in, out), nil)
+	in, out := w.Shape[len(w.Shape)-2], w.Shape[len(w.Shape)-1]
+	l.liftLinear(s, n, in, out, transposed(w.Floats, in, out), nil)
 }
 
 // liftLinear adds a linear layer, or a dense one where there is one position or
 // all are taken together.
-func (l *lifter) liftLinear(s *layerChain, n *node, in, out int, w, bias []float32) error {
+func (l *lifter) liftLinear(s *layerChain, n *node, in, out int, w, bias []float32) {
 	f, x := s.form, n.in[0].shape
 	made := &layer{Layer: nn.Layer{Kind: nn.Dense, Out: out, NoBias: bias == nil}, from: n, hint: n.Inputs[1]}
 	if len(x) == 0 || x[len(x)-1] != in {
-		return fmt.Errorf("%d inputs for values of shape %d", in, x)
+		operator.Fail("%d inputs for values of shape %d", in, x)
 	}
 	to := imageLayout{h: 1, w: 1, c: out}
 	switch {
@@ -447,37 +353,32 @@ func (l *lifter) liftLinear(s *layerChain, n *node, in, out int, w, bias []float
 		made.Kind = nn.Linear
 		to.h, to.w = f.h, f.w
 	default:
-		return fmt.Errorf("%d inputs for an image of %s", in, f)
+		operator.Fail("%d inputs for an image of %s", in, f)
 	}
 	made.set("weight", []int{out, in}, w)
 	if bias != nil {
 		made.set("bias", []int{out}, bias)
 	}
 	s.add(made, to)
-	return nil
 }
 
 // affine lifts sums and products with constants: a bias, a scale for each
 // channel, or position embeddings.
-func (l *lifter) affine(s *layerChain, n *node) error {
+func (l *lifter) affine(s *layerChain, n *node) {
 	f, at := s.form, 0
 	if n.in[0].known != nil {
 		at = 1
 	}
 	if len(n.in) != 2 || n.in[1-at] == nil || n.in[1-at].known == nil {
-		return errors.New("it needs a constant")
+		operator.Fail("it needs a constant")
 	}
 	x, k := n.in[at].shape, n.in[1-at].known
-	from, err := broadcastOffsets(k.shape, x)
-	if err != nil {
-		return err
-	}
+	values := operator.Must(spread(k, x))
 	table := make([]float32, f.len()) // by position and channel
 	byChannel := true
-	for i, o := range from {
+	for i := range table {
 		p, c := f.place(i)
-		v := float32(k.value(o))
-		table[p*f.c+c] = v
+		table[p*f.c+c] = float32(values.Value(i))
 	}
 	for i, v := range table {
 		byChannel = byChannel && v == table[i%f.c]
@@ -497,9 +398,9 @@ func (l *lifter) affine(s *layerChain, n *node) error {
 		made := &layer{Layer: nn.Layer{Kind: nn.Positions}, from: n, hint: nameHint([]*node{n})}
 		made.set("", []int{1, f.positions(), f.c}, table)
 		s.add(made, f)
-		return nil
+		return
 	case !byChannel:
-		return errors.New("it differs by position: only sums do here (position embeddings)")
+		operator.Fail("it differs by position: only sums do here (position embeddings)")
 	case n.Op == "Add":
 		shift = fill(same)
 	case n.Op == "Mul":
@@ -511,7 +412,7 @@ func (l *lifter) affine(s *layerChain, n *node) error {
 	case n.Op == "Sub":
 		scale, shift = fill(func(float32) float32 { return -1 }), fill(same)
 	default:
-		return errors.New("a constant is divided by the image")
+		operator.Fail("a constant is divided by the image")
 	}
 	// Behind a convolution this is a batch norm that is folded back; behind others
 	// a scale is a layer's own (layer scale).
@@ -522,7 +423,7 @@ func (l *lifter) affine(s *layerChain, n *node) error {
 			last.hint = nameHint([]*node{n}) // of a matrix without a name, but with a bias
 		}
 		last.affine(scale, shift)
-		return nil
+		return
 	}
 	for i, values := range [][]float32{scale, shift} {
 		if values == nil {
@@ -533,5 +434,4 @@ func (l *lifter) affine(s *layerChain, n *node) error {
 		made.set("", []int{f.c}, values)
 		s.layers = append(s.layers, made)
 	}
-	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/spatial"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -25,19 +27,27 @@ func TestProductsAlongTheWidth(t *testing.T) {
 func TestGeometry(t *testing.T) {
 	bit := func(k, i int) int { return k >> i & 1 }
 	for k := range 1 << 13 {
-		w := window{kernel: [2]int{2, 2 + bit(k, 0)}, pad: [4]int{bit(k, 1), bit(k, 2), bit(k, 3), bit(k, 4)},
-			ceil: [2]int{bit(k, 5), bit(k, 6)}}
+		w := &spatial.Window{In: make([]int, 2), Out: []int{1, 1}, Kernel: []int{2, 2 + bit(k, 0)}, Stride: []int{1, 1},
+			Before: []int{bit(k, 1), bit(k, 2)}, After: []int{bit(k, 3), bit(k, 4)}}
+		rounded := [2]int{bit(k, 5), bit(k, 6)} // by ceil_mode
+		for i := range w.In {
+			w.In[i] = w.Kernel[i] - w.Before[i] - w.After[i] - rounded[i]
+		}
 		f := imageLayout{pad: [4]int{2 * bit(k, 7), 2 * bit(k, 8), 2 * bit(k, 9), 2 * bit(k, 10)}}
 		l := &layer{Layer: nn.Layer{Kind: []nn.Kind{nn.Conv, nn.MaxPool, nn.AvgPool}[(k>>11)%3]}}
-		top, left := w.pad[0]+f.pad[0], w.pad[1]+f.pad[1]
-		more := [2]int{w.pad[2] + f.pad[2] + w.ceil[0] - top, w.pad[3] + f.pad[3] + w.ceil[1] - left}
-		square := w.kernel[0] == w.kernel[1] && top == left
+		top, left := w.Before[0]+f.pad[0], w.Before[1]+f.pad[1]
+		more := [2]int{w.After[0] + f.pad[2] + rounded[0] - top, w.After[1] + f.pad[3] + rounded[1] - left}
+		square := w.Kernel[0] == w.Kernel[1] && top == left
 		fits := more[0] == more[1] && more[0] >= 0 && (square || l.Kind == nn.Conv)
 		want := nn.Layer{Kind: l.Kind, Kernel: 2, Pad: top, PadEnd: more[0]}
 		if !square {
-			want.KernelW, want.PadW = w.kernel[1], left
+			want.KernelW, want.PadW = w.Kernel[1], left
 		}
-		err := geometry(l, w, f)
+		err := func() (err error) {
+			defer operator.Catch(&err)
+			geometry(l, w, f)
+			return nil
+		}()
 		if (err == nil) != fits || fits && (l.Kernel != want.Kernel || l.Pad != want.Pad || l.PadEnd != want.PadEnd ||
 			l.KernelW != want.KernelW || l.PadW != want.PadW) {
 			t.Fatalf("%s of %+v behind pads of %d: %+v, %v", l.Kind, w, f.pad, l.Layer, err)

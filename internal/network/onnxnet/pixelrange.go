@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // The ranges of pixel values that a model's own layers can show.
@@ -113,8 +114,11 @@ func (w *firstLayers) step(n *onnx.Node, name string, so *affine) bool {
 	case "Identity", "Cast", "CastLike", "Dropout", "Resize", "Slice", "Gather":
 		return n.Inputs[0] == name
 	case "Transpose":
-		perm := (&attrs{node: n}).ints("perm")
-		for to, from := range perm {
+		perm := n.Attr("perm")
+		if perm == nil {
+			return false
+		}
+		for to, from := range perm.Ints {
 			if from == int64(w.axis) {
 				w.axis = to
 				return true
@@ -164,14 +168,14 @@ func (w *firstLayers) step(n *onnx.Node, name string, so *affine) bool {
 // it is anything else.
 func (w *firstLayers) perChannel(name string) []float64 {
 	k := w.constant(name, 0)
-	if k == nil || k.len() != 1 && k.len() != w.channels {
+	if k == nil || k.Len() != 1 && k.Len() != w.channels {
 		return nil
 	}
 	out := make([]float64, w.channels)
 	for c := range out {
-		out[c] = k.value(c % k.len())
+		out[c] = k.Value(c % k.Len())
 	}
-	if at := len(k.shape) - (4 - w.axis); k.len() > 1 && (at < 0 || at >= len(k.shape) || k.shape[at] != w.channels) {
+	if at := len(k.Shape) - (4 - w.axis); k.Len() > 1 && (at < 0 || at >= len(k.Shape) || k.Shape[at] != w.channels) {
 		return nil // its values belong to another axis
 	}
 	return out
@@ -185,9 +189,9 @@ const (
 )
 
 // constant returns what a name stands for, if that is a small constant.
-func (w *firstLayers) constant(name string, behind int) *array {
-	small := func(a *array, err error) *array {
-		if err != nil || a == nil || a.len() == 0 || a.len() > maxConstant {
+func (w *firstLayers) constant(name string, behind int) *tensor.Tensor {
+	small := func(a *tensor.Tensor, err error) *tensor.Tensor {
+		if err != nil || a == nil || a.Len() == 0 || a.Len() > maxConstant {
 			return nil
 		}
 		return a
@@ -199,7 +203,7 @@ func (w *firstLayers) constant(name string, behind int) *array {
 				return nil
 			}
 		}
-		return small(fromTensor(t))
+		return small(tensor.FromONNX(t))
 	}
 	n := w.by[name]
 	if n == nil || isForeign(n) || behind > maxConstantDepth || len(n.Inputs) > 2 {
@@ -212,14 +216,14 @@ func (w *firstLayers) constant(name string, behind int) *array {
 		return nil
 	}
 	of := &node{Node: n}
-	var in []*array
+	var in []*tensor.Tensor
 	for _, name := range n.Inputs {
 		k := w.constant(name, behind+1)
 		if k == nil {
 			return nil
 		}
 		in = append(in, k)
-		of.in = append(of.in, &value{name: name, shape: k.shape, known: k})
+		of.in = append(of.in, &value{name: name, shape: k.Shape, known: k})
 	}
 	out, err := (&graph{opset: w.model.Opset()}).compute(of, in)
 	if err != nil || len(out) == 0 {
@@ -265,13 +269,13 @@ func (w *firstLayers) normRange(n *onnx.Node, so affine) string {
 		return ""
 	}
 	mean, variance := w.constant(n.Inputs[3], 0), w.constant(n.Inputs[4], 0)
-	if mean == nil || variance == nil || mean.len() != w.channels || variance.len() != w.channels {
+	if mean == nil || variance == nil || mean.Len() != w.channels || variance.Len() != w.channels {
 		return ""
 	}
 	of := affine{make([]float64, w.channels), make([]float64, w.channels)}
 	for c := range of.a {
-		of.a[c] = so.a[c] / math.Sqrt(variance.value(c))
-		of.b[c] = (so.b[c] - mean.value(c)) / math.Sqrt(variance.value(c))
+		of.a[c] = so.a[c] / math.Sqrt(variance.Value(c))
+		of.b[c] = (so.b[c] - mean.Value(c)) / math.Sqrt(variance.Value(c))
 	}
 	switch {
 	case of.allChannels(func(m, s float64) bool { return 20 <= m && m <= 235 && 15 <= s && s <= 130 }):

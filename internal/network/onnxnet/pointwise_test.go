@@ -7,25 +7,26 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // operator is a node by itself, with attributes as builder.node takes them.
-func operator(op string, attrs ...any) *node {
+func nodeOf(op string, attrs ...any) *node {
 	var b builder
 	b.node(op, nil, attrs...)
 	return &node{Node: &b.m.Graph.Nodes[0]}
 }
 
-func reals(v ...float32) *array { return &array{shape: []int{len(v)}, reals: v} }
+func reals(v ...float32) *tensor.Tensor { return tensor.Floats([]int{len(v)}, v) }
 
 // sameArray tells whether arrays have the same shape and about the same values.
-func sameArray(a, b *array) bool {
-	if a == nil || b == nil || !slices.Equal(a.shape, b.shape) || !slices.Equal(a.ints, b.ints) ||
-		len(a.reals) != len(b.reals) {
+func sameArray(a, b *tensor.Tensor) bool {
+	if a == nil || b == nil || !slices.Equal(a.Shape, b.Shape) || !slices.Equal(a.Ints, b.Ints) ||
+		len(a.Floats) != len(b.Floats) {
 		return false
 	}
-	for i, v := range a.reals {
-		if w := b.reals[i]; v != w && math.Abs(float64(v-w)) > 1e-6*(1+math.Abs(float64(w))) && (v == v || w == w) {
+	for i, v := range a.Floats {
+		if w := b.Floats[i]; v != w && math.Abs(float64(v-w)) > 1e-6*(1+math.Abs(float64(w))) && (v == v || w == w) {
 			return false
 		}
 	}
@@ -33,21 +34,21 @@ func sameArray(a, b *array) bool {
 }
 
 // check compares the first of what an operator computes.
-func check(t *testing.T, n *node, want *array, in ...*array) {
+func check(t *testing.T, n *node, want *tensor.Tensor, in ...*tensor.Tensor) {
 	t.Helper()
 	got, err := (&graph{opset: 18}).compute(n, in)
 	if err != nil || !sameArray(got[0], want) {
-		var have array
+		var have tensor.Tensor
 		if err == nil {
 			have = *got[0]
 		}
-		t.Errorf("%s: %v %v %v, want %v %v %v (%v)", n.Op, have.shape, have.reals, have.ints, want.shape, want.reals,
-			want.ints, err)
+		t.Errorf("%s: %v %v %v, want %v %v %v (%v)", n.Op, have.Shape, have.Floats, have.Ints, want.Shape, want.Floats,
+			want.Ints, err)
 	}
 }
 
 // refuse wants an error of an operator with a text.
-func refuse(t *testing.T, n *node, text string, in ...*array) {
+func refuse(t *testing.T, n *node, text string, in ...*tensor.Tensor) {
 	t.Helper()
 	if got, err := (&graph{opset: 18}).compute(n, in); err == nil || !strings.Contains(err.Error(), text) {
 		t.Errorf("%s: %v, %v, want %q", n.Op, got, err, text)
@@ -70,39 +71,39 @@ func TestOneValue(t *testing.T) {
 		n *node
 		f func(v float64) float64
 	}{
-		{operator("Identity"), func(v float64) float64 { return v }},
-		{operator("Neg"), func(v float64) float64 { return -v }},
-		{operator("Abs"), math.Abs},
-		{operator("Exp"), e},
-		{operator("Tanh"), math.Tanh},
-		{operator("Erf"), math.Erf},
-		{operator("Floor"), math.Floor},
-		{operator("Ceil"), math.Ceil},
-		{operator("Round"), func(v float64) float64 { return when(v == 0.5, 0, v) }}, // halves to even
-		{operator("Reciprocal"), func(v float64) float64 { return 1 / v }},
-		{operator("Relu"), func(v float64) float64 { return when(v > 0, v, 0) }},
-		{operator("Sigmoid"), sigmoid},
-		{operator("Swish"), func(v float64) float64 { return v * sigmoid(v) }},
-		{operator("Swish", "alpha", float32(2)), func(v float64) float64 { return v * sigmoid(2*v) }},
-		{operator("QuickGelu"), func(v float64) float64 { return v * sigmoid(1.702*v) }},
-		{operator("QuickGelu", "alpha", float32(3)), func(v float64) float64 { return v * sigmoid(3*v) }},
-		{operator("HardSigmoid"), func(v float64) float64 { return []float64{0.1, 0.6, 1}[slices.Index(x, v)] }},
-		{operator("HardSigmoid", "alpha", float32(0.5), "beta", float32(0.25)),
+		{nodeOf("Identity"), func(v float64) float64 { return v }},
+		{nodeOf("Neg"), func(v float64) float64 { return -v }},
+		{nodeOf("Abs"), math.Abs},
+		{nodeOf("Exp"), e},
+		{nodeOf("Tanh"), math.Tanh},
+		{nodeOf("Erf"), math.Erf},
+		{nodeOf("Floor"), math.Floor},
+		{nodeOf("Ceil"), math.Ceil},
+		{nodeOf("Round"), func(v float64) float64 { return when(v == 0.5, 0, v) }}, // halves to even
+		{nodeOf("Reciprocal"), func(v float64) float64 { return 1 / v }},
+		{nodeOf("Relu"), func(v float64) float64 { return when(v > 0, v, 0) }},
+		{nodeOf("Sigmoid"), sigmoid},
+		{nodeOf("Swish"), func(v float64) float64 { return v * sigmoid(v) }},
+		{nodeOf("Swish", "alpha", float32(2)), func(v float64) float64 { return v * sigmoid(2*v) }},
+		{nodeOf("QuickGelu"), func(v float64) float64 { return v * sigmoid(1.702*v) }},
+		{nodeOf("QuickGelu", "alpha", float32(3)), func(v float64) float64 { return v * sigmoid(3*v) }},
+		{nodeOf("HardSigmoid"), func(v float64) float64 { return []float64{0.1, 0.6, 1}[slices.Index(x, v)] }},
+		{nodeOf("HardSigmoid", "alpha", float32(0.5), "beta", float32(0.25)),
 			func(v float64) float64 { return []float64{0, 0.5, 1}[slices.Index(x, v)] }},
-		{operator("HardSwish"), func(v float64) float64 { return []float64{-2. / 6, 3.5 / 12, 3}[slices.Index(x, v)] }},
-		{operator("Gelu"), plainGelu},
-		{operator("Gelu", "approximate", "none"), plainGelu},
-		{operator("Gelu", "approximate", "tanh"), tanhGelu},
-		{operator("FastGelu"), tanhGelu},
-		{operator("LeakyRelu"), func(v float64) float64 { return when(v > 0, v, 0.01*v) }},
-		{operator("LeakyRelu", "alpha", float32(0.25)), func(v float64) float64 { return when(v > 0, v, v/4) }},
-		{operator("Elu"), func(v float64) float64 { return when(v > 0, v, e(v)-1) }},
-		{operator("Elu", "alpha", float32(2)), func(v float64) float64 { return when(v > 0, v, 2*(e(v)-1)) }},
-		{operator("Softplus"), softplus},
-		{operator("Softsign"), func(v float64) float64 { return []float64{-2. / 3, 1. / 3, 0.75}[slices.Index(x, v)] }},
-		{operator("Mish"), func(v float64) float64 { return v * math.Tanh(softplus(v)) }},
-		{operator("Sqrt"), func(v float64) float64 { return when(v < 0, math.NaN(), math.Sqrt(math.Abs(v))) }},
-		{operator("Log"), func(v float64) float64 { return when(v < 0, math.NaN(), math.Log(math.Abs(v))) }},
+		{nodeOf("HardSwish"), func(v float64) float64 { return []float64{-2. / 6, 3.5 / 12, 3}[slices.Index(x, v)] }},
+		{nodeOf("Gelu"), plainGelu},
+		{nodeOf("Gelu", "approximate", "none"), plainGelu},
+		{nodeOf("Gelu", "approximate", "tanh"), tanhGelu},
+		{nodeOf("FastGelu"), tanhGelu},
+		{nodeOf("LeakyRelu"), func(v float64) float64 { return when(v > 0, v, 0.01*v) }},
+		{nodeOf("LeakyRelu", "alpha", float32(0.25)), func(v float64) float64 { return when(v > 0, v, v/4) }},
+		{nodeOf("Elu"), func(v float64) float64 { return when(v > 0, v, e(v)-1) }},
+		{nodeOf("Elu", "alpha", float32(2)), func(v float64) float64 { return when(v > 0, v, 2*(e(v)-1)) }},
+		{nodeOf("Softplus"), softplus},
+		{nodeOf("Softsign"), func(v float64) float64 { return []float64{-2. / 3, 1. / 3, 0.75}[slices.Index(x, v)] }},
+		{nodeOf("Mish"), func(v float64) float64 { return v * math.Tanh(softplus(v)) }},
+		{nodeOf("Sqrt"), func(v float64) float64 { return when(v < 0, math.NaN(), math.Sqrt(math.Abs(v))) }},
+		{nodeOf("Log"), func(v float64) float64 { return when(v < 0, math.NaN(), math.Log(math.Abs(v))) }},
 	} {
 		var in, want []float32
 		for _, v := range x {
@@ -110,10 +111,10 @@ func TestOneValue(t *testing.T) {
 		}
 		check(t, c.n, reals(want...), reals(in...))
 	}
-	check(t, operator("Softplus"), reals(1000, 0), reals(1000, -1000)) // nothing overflows
-	check(t, operator("Neg"), vector([]int64{3, -4}), vector([]int64{-3, 4}))
-	check(t, operator("Abs"), vector([]int64{3, 4}), vector([]int64{-3, 4}))
-	check(t, operator("Identity"), vector([]int64{1<<62 + 1}), vector([]int64{1<<62 + 1}))
+	check(t, nodeOf("Softplus"), reals(1000, 0), reals(1000, -1000)) // nothing overflows
+	check(t, nodeOf("Neg"), vector([]int64{3, -4}), vector([]int64{-3, 4}))
+	check(t, nodeOf("Abs"), vector([]int64{3, 4}), vector([]int64{-3, 4}))
+	check(t, nodeOf("Identity"), vector([]int64{1<<62 + 1}), vector([]int64{1<<62 + 1}))
 }
 
 func plainGelu(v float64) float64 { return v * 0.5 * math.Erfc(-v/math.Sqrt2) }
@@ -125,14 +126,14 @@ func tanhGelu(v float64) float64 {
 // Operators of two inputs, of either kind, and of more.
 func TestTwoValues(t *testing.T) {
 	a, b := reals(-2, 3, 5), reals(4, 3, -2)
-	for op, want := range map[string]*array{
+	for op, want := range map[string]*tensor.Tensor{
 		"Add": reals(2, 6, 3), "Sum": reals(2, 6, 3), "Sub": reals(-6, 0, 7), "Mul": reals(-8, 9, -10),
 		"Div": reals(-0.5, 1, -2.5), "Pow": reals(16, 27, 0.04), "Min": reals(-2, 3, -2), "Max": reals(4, 3, 5),
 		"PRelu": reals(-8, 3, 5), "Equal": vector([]int64{0, 1, 0}), "Less": vector([]int64{1, 0, 0}),
 		"LessOrEqual": vector([]int64{1, 1, 0}), "Greater": vector([]int64{0, 0, 1}),
 		"GreaterOrEqual": vector([]int64{0, 1, 1}),
 	} {
-		check(t, operator(op), want, a, b)
+		check(t, nodeOf(op), want, a, b)
 	}
 	x, y := vector([]int64{-7, 7, 12, -7, 8}), vector([]int64{3, -3, 5, -3, 4})
 	for op, want := range map[string][]int64{
@@ -141,51 +142,51 @@ func TestTwoValues(t *testing.T) {
 		"Mod": {2, -2, 2, -1, 0}, "Min": {-7, -3, 5, -7, 4}, "Max": {3, 7, 12, -3, 8}, "And": {1, 5, 4, -7, 0},
 		"Or": {-5, -1, 13, -3, 12}, "Less": {1, 0, 0, 1, 0},
 	} {
-		check(t, operator(op), vector(want), x, y)
+		check(t, nodeOf(op), vector(want), x, y)
 	}
-	refuse(t, operator("Div"), "division of 5 by 0", vector([]int64{5}), vector([]int64{0}))
-	refuse(t, operator("Mod"), "division of 5 by 0", vector([]int64{5}), vector([]int64{0}))
-	refuse(t, operator("Div"), "by -1 is not defined", vector([]int64{math.MinInt64}), vector([]int64{-1}))
-	check(t, operator("Div"), vector([]int64{-5}), vector([]int64{5}), vector([]int64{-1}))
-	refuse(t, operator("And"), "is not supported for these types", a, b)
-	check(t, operator("Sum"), reals(3, 7, 4), a, b, reals(1, 1, 1))
-	check(t, operator("Max"), a, a)
-	check(t, operator("Not"), vector([]int64{1, 0}), vector([]int64{0, 1}))
-	check(t, operator("IsNaN"), vector([]int64{1, 0}), reals(float32(math.NaN()), 1))
-	check(t, operator("Mul"), reals(-4, 6, 10), a, vector([]int64{2})) // of both kinds, spread
-	refuse(t, operator("Add"), "left out", a, nil)
-	refuse(t, operator("Add"), "do not broadcast", a, reals(1, 2))
+	refuse(t, nodeOf("Div"), "division of 5 by 0", vector([]int64{5}), vector([]int64{0}))
+	refuse(t, nodeOf("Mod"), "division of 5 by 0", vector([]int64{5}), vector([]int64{0}))
+	refuse(t, nodeOf("Div"), "by -1 is not defined", vector([]int64{math.MinInt64}), vector([]int64{-1}))
+	check(t, nodeOf("Div"), vector([]int64{-5}), vector([]int64{5}), vector([]int64{-1}))
+	refuse(t, nodeOf("And"), "is not supported for these types", a, b)
+	check(t, nodeOf("Sum"), reals(3, 7, 4), a, b, reals(1, 1, 1))
+	check(t, nodeOf("Max"), a, a)
+	check(t, nodeOf("Not"), vector([]int64{1, 0}), vector([]int64{0, 1}))
+	check(t, nodeOf("IsNaN"), vector([]int64{1, 0}), reals(float32(math.NaN()), 1))
+	check(t, nodeOf("Mul"), reals(-4, 6, 10), a, vector([]int64{2})) // of both kinds, spread
+	refuse(t, nodeOf("Add"), "left out", a, nil)
+	refuse(t, nodeOf("Add"), "do not broadcast", a, reals(1, 2))
 }
 
 func TestChoices(t *testing.T) {
 	yes := vector([]int64{1, 0, 1})
-	check(t, operator("Where"), reals(1, 20, 3), yes, reals(1, 2, 3), reals(10, 20, 30))
-	check(t, operator("Where"), vector([]int64{1, 9, 3}), yes, vector([]int64{1, 2, 3}), vector([]int64{9}))
-	check(t, operator("Where"), &array{shape: []int{2, 1}, reals: []float32{5, 7}}, &array{shape: []int{2, 1},
-		ints: []int64{1, 0}}, reals(5), reals(7))
-	check(t, operator("Where"), reals(5, 7, 5), yes, reals(5), vector([]int64{7}))
-	column := &array{shape: []int{2, 1}, reals: []float32{10, 20}}
-	check(t, operator("Where"), &array{shape: []int{2, 3}, reals: []float32{1, 10, 3, 1, 20, 3}}, yes, reals(1, 2, 3),
+	check(t, nodeOf("Where"), reals(1, 20, 3), yes, reals(1, 2, 3), reals(10, 20, 30))
+	check(t, nodeOf("Where"), vector([]int64{1, 9, 3}), yes, vector([]int64{1, 2, 3}), vector([]int64{9}))
+	check(t, nodeOf("Where"), tensor.Floats([]int{2, 1}, []float32{5, 7}), tensor.Integers([]int{2, 1}, []int64{1, 0}),
+		reals(5), reals(7))
+	check(t, nodeOf("Where"), reals(5, 7, 5), yes, reals(5), vector([]int64{7}))
+	column := tensor.Floats([]int{2, 1}, []float32{10, 20})
+	check(t, nodeOf("Where"), tensor.Floats([]int{2, 3}, []float32{1, 10, 3, 1, 20, 3}), yes, reals(1, 2, 3),
 		column)
-	check(t, operator("Where"), &array{shape: []int{2, 3}, reals: []float32{10, 2, 10, 20, 2, 20}}, yes, column,
+	check(t, nodeOf("Where"), tensor.Floats([]int{2, 3}, []float32{10, 2, 10, 20, 2, 20}), yes, column,
 		reals(1, 2, 3))
-	refuse(t, operator("Where"), "it has no input", yes, reals(1))
-	refuse(t, operator("Where"), "it has no input", yes, nil, reals(1))
-	refuse(t, operator("Where"), "it has no input", yes, reals(1), nil)
+	refuse(t, nodeOf("Where"), "it has no input", yes, reals(1))
+	refuse(t, nodeOf("Where"), "it has no input", yes, nil, reals(1))
+	refuse(t, nodeOf("Where"), "it has no input", yes, reals(1), nil)
 	x := reals(-2, 0.5, 3)
-	check(t, operator("Clip"), x, x)
-	check(t, operator("Clip"), reals(-1, 0.5, 2), x, reals(-1), reals(2))
-	check(t, operator("Clip"), reals(-2, 0.5, 2), x, nil, reals(2))
-	check(t, operator("Clip", "min", float32(0), "max", float32(1)), reals(0, 0.5, 1), x)
-	check(t, operator("Clip"), vector([]int64{-1, 2}), vector([]int64{-7, 7}), vector([]int64{-1}), vector([]int64{2}))
-	refuse(t, operator("Clip"), "not single numbers", x, reals(1, 2))
-	check(t, operator("Cast", "to", int(onnx.Int64)), vector([]int64{-2, 0, 3}), x)
-	check(t, operator("Cast", "to", int(onnx.Float32)), reals(4, -1), vector([]int64{4, -1}))
-	check(t, operator("Cast", "to", int(onnx.Float32)), x, x)
-	check(t, operator("CastLike"), vector([]int64{-2, 0, 3}), x, vector([]int64{1}))
-	check(t, operator("CastLike"), reals(4), vector([]int64{4}), reals(1))
-	refuse(t, operator("CastLike"), "two inputs", x)
-	refuse(t, operator("CastLike"), "two inputs", x, nil)
-	refuse(t, operator("Relu"), "no input")
-	refuse(t, operator("Relu"), "no input", nil)
+	check(t, nodeOf("Clip"), x, x)
+	check(t, nodeOf("Clip"), reals(-1, 0.5, 2), x, reals(-1), reals(2))
+	check(t, nodeOf("Clip"), reals(-2, 0.5, 2), x, nil, reals(2))
+	check(t, nodeOf("Clip", "min", float32(0), "max", float32(1)), reals(0, 0.5, 1), x)
+	check(t, nodeOf("Clip"), vector([]int64{-1, 2}), vector([]int64{-7, 7}), vector([]int64{-1}), vector([]int64{2}))
+	refuse(t, nodeOf("Clip"), "not single numbers", x, reals(1, 2))
+	check(t, nodeOf("Cast", "to", int(onnx.Int64)), vector([]int64{-2, 0, 3}), x)
+	check(t, nodeOf("Cast", "to", int(onnx.Float32)), reals(4, -1), vector([]int64{4, -1}))
+	check(t, nodeOf("Cast", "to", int(onnx.Float32)), x, x)
+	check(t, nodeOf("CastLike"), vector([]int64{-2, 0, 3}), x, vector([]int64{1}))
+	check(t, nodeOf("CastLike"), reals(4), vector([]int64{4}), reals(1))
+	refuse(t, nodeOf("CastLike"), "two inputs", x)
+	refuse(t, nodeOf("CastLike"), "two inputs", x, nil)
+	refuse(t, nodeOf("Relu"), "no input")
+	refuse(t, nodeOf("Relu"), "no input", nil)
 }

@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -16,8 +19,8 @@ import (
 const maxRegion = 40
 
 // run computes a region for a value of its start.
-func (l *lifter) run(nodes []*node, from, to *value, x *array, squeeze bool) (*array, error) {
-	known := map[*value]*array{from: x}
+func (l *lifter) run(nodes []*node, from, to *value, x *tensor.Tensor, squeeze bool) (*tensor.Tensor, error) {
+	known := map[*value]*tensor.Tensor{from: x}
 	last := map[*value]int{} // the node that needs it last
 	for i, n := range nodes {
 		for _, v := range n.in {
@@ -25,14 +28,14 @@ func (l *lifter) run(nodes []*node, from, to *value, x *array, squeeze bool) (*a
 		}
 	}
 	for k, n := range nodes {
-		in := make([]*array, len(n.in))
+		in := make([]*tensor.Tensor, len(n.in))
 		for i, v := range n.in {
 			switch {
 			case v == nil:
 			case v.known == nil:
 				in[i] = known[v]
-			case squeeze && v.known.len() == 1: // a single number of whatever rank
-				in[i] = &array{shape: []int{}, ints: v.known.ints, reals: v.known.reals}
+			case squeeze && v.known.Len() == 1: // a single number of whatever rank
+				in[i] = v.known.View([]int{})
 			default:
 				in[i] = v.known
 			}
@@ -85,11 +88,11 @@ func allNodes(nodes []*node, ok func(*node) bool) bool {
 // activation lifts the longest stretch that is one of the activations.
 func (l *lifter) activation(s *layerChain) (bool, error) {
 	scalars := func(n *node) bool {
-		if !isElementwise(n.Op) || n.Op == "Cast" && !dataType((&attrs{node: n.Node}).int("to", 1)).IsFloat() {
+		if !isElementwise(n.Op) || n.Op == "Cast" && !castsToFloat(n.Node) {
 			return false
 		}
 		for _, v := range n.in {
-			if v != nil && v.known != nil && v.known.len() != 1 {
+			if v != nil && v.known != nil && v.known.Len() != 1 {
 				return false
 			}
 		}
@@ -102,10 +105,10 @@ func (l *lifter) activation(s *layerChain) (bool, error) {
 		}
 		grid := samples()
 		y, err := l.run(l.region(from, to), from, to, grid, true)
-		if err != nil || !y.isReal() || len(y.reals) != len(grid.reals) {
+		if err != nil || !y.IsFloat() || len(y.Floats) != len(grid.Floats) {
 			continue
 		}
-		kind, ok := activationOf(grid.reals, y.reals)
+		kind, ok := activationOf(grid.Floats, y.Floats)
 		if !ok {
 			continue
 		}
@@ -118,15 +121,20 @@ func (l *lifter) activation(s *layerChain) (bool, error) {
 	return false, nil
 }
 
+// castsToFloat reports a Cast to floating-point numbers, which keeps what an activation computes.
+func castsToFloat(n *onnx.Node) bool {
+	to := n.Attr("to")
+	return to == nil || onnx.DataType(min(max(to.Int, 0), 99)).IsFloat()
+}
+
 // samples are points at which the activations differ.
-func samples() *array {
-	a := &array{}
+func samples() *tensor.Tensor {
+	var v []float32
 	for x := -12.0; x <= 12; x += 0.25 {
-		a.reals = append(a.reals, float32(x))
+		v = append(v, float32(x))
 	}
-	a.reals = append(a.reals, -0.1, -0.01, 0.01, 0.1, 100, -100)
-	a.shape = []int{len(a.reals)}
-	return a
+	v = append(v, -0.1, -0.01, 0.01, 0.1, 100, -100)
+	return tensor.Floats([]int{len(v)}, v)
 }
 
 // activationOf finds the activation with the values y at x; "" means the identity.
@@ -173,7 +181,7 @@ func (l *lifter) normalization(s *layerChain) (bool, error) {
 	}
 	f := s.form
 	far := l.regionEnd(s, maxRegion, parts)
-	if !reduces || !f.isSettled() || product(s.chain[s.i].shape) != f.len() || f.c < 2 {
+	if !reduces || !f.isSettled() || tensor.Size(s.chain[s.i].shape) != f.len() || f.c < 2 {
 		return false, nil
 	}
 	for j := far; j > s.i; j-- {
@@ -183,20 +191,20 @@ func (l *lifter) normalization(s *layerChain) (bool, error) {
 			func(n *node) bool { return isReduction(n.Op) }) {
 			continue
 		}
-		var x, y [3]*array
+		var x, y [3]*tensor.Tensor
 		rng := rand.New(rand.NewPCG(1, uint64(f.len())))
 		failed := false
 		for k := range x {
-			x[k] = &array{shape: from.shape, reals: make([]float32, f.len())}
-			for i := range x[k].reals {
-				x[k].reals[i] = float32(rng.NormFloat64()) + float32(k)
+			x[k] = tensor.Floats(from.shape, make([]float32, f.len()))
+			for i := range x[k].Floats {
+				x[k].Floats[i] = float32(rng.NormFloat64()) + float32(k)
 				if k == 1 { // its mirror image, so that the norm of two channels differs too
-					x[k].reals[i] = 1 - x[0].reals[i]
+					x[k].Floats[i] = 1 - x[0].Floats[i]
 				}
 			}
 			var err error
 			y[k], err = l.run(nodes, from, to, x[k], false)
-			failed = failed || err != nil || len(y[k].reals) != f.len()
+			failed = failed || err != nil || len(y[k].Floats) != f.len()
 		}
 		if failed {
 			continue
@@ -222,28 +230,28 @@ func (l *lifter) normalization(s *layerChain) (bool, error) {
 func (l *lifter) mean(s *layerChain) (bool, error) {
 	f := s.form
 	if s.chain[s.i+1].by.Op != "ReduceMean" || !f.isSettled() || f.positions() == 1 ||
-		product(s.chain[s.i].shape) != f.len() {
+		tensor.Size(s.chain[s.i].shape) != f.len() {
 		return false, nil
 	}
 	far := l.regionEnd(s, 3, func(n *node) bool { return n.Op == "ReduceMean" })
 	from := s.chain[s.i]
-	x := &array{shape: from.shape, reals: make([]float32, f.len())}
+	x := tensor.Floats(from.shape, make([]float32, f.len()))
 	rng := rand.New(rand.NewPCG(1, uint64(f.len())))
 	want := make([]float64, f.c)
-	for i := range x.reals {
-		x.reals[i] = float32(rng.NormFloat64())
+	for i := range x.Floats {
+		x.Floats[i] = float32(rng.NormFloat64())
 		_, c := f.place(i)
-		want[c] += float64(x.reals[i]) / float64(f.positions())
+		want[c] += float64(x.Floats[i]) / float64(f.positions())
 	}
 	for j := s.i + 1; j <= far; j++ {
 		y, err := l.run(l.region(from, s.chain[j]), from, s.chain[j], x, false)
 		if err != nil {
 			return false, err
 		}
-		if len(y.reals) != f.c {
+		if len(y.Floats) != f.c {
 			continue
 		}
-		for c, v := range y.reals {
+		for c, v := range y.Floats {
 			if math.Abs(float64(v)-want[c]) > 1e-5 {
 				return false, nil
 			}
@@ -287,21 +295,18 @@ func (l *lifter) generalizedMean(s *layerChain) (bool, error) {
 }
 
 // lowerBound returns the positive number below which a node lets no value.
-func lowerBound(n *node) (float64, bool) {
-	in := make([]*array, len(n.in))
-	for i, v := range n.in {
-		if v != nil {
-			in[i] = v.known
-		}
-	}
+func lowerBound(n *node) (least float64, ok bool) {
+	var several error // bounds that are not single numbers are none
+	defer operator.Catch(&several)
+	in := n.known()
 	switch {
 	case n.Op == "Clip" && len(n.sources()) == 1:
-		lo, hi, err := bounds(n, in)
-		return shortestFloat64(float32(lo)), err == nil && lo > 0 && (math.IsInf(hi, 1) || hi >= math.MaxFloat32)
+		lo, hi := (&operator.Call{Node: n.Node, In: in}).ClipBounds()
+		return shortestFloat64(float32(lo)), lo > 0 && (math.IsInf(hi, 1) || hi >= math.MaxFloat32)
 	case n.Op == "Max" && len(in) == 2:
 		for _, a := range in {
-			if a != nil && a.len() == 1 {
-				return shortestFloat64(float32(a.value(0))), a.value(0) > 0
+			if a != nil && a.Len() == 1 {
+				return shortestFloat64(float32(a.Value(0))), a.Value(0) > 0
 			}
 		}
 	}
@@ -311,10 +316,10 @@ func lowerBound(n *node) (float64, bool) {
 // exponent returns the number that a node raises its input to.
 func exponent(n *node) (float64, bool) {
 	if n.Op != "Pow" || len(n.in) != 2 || n.in[0] == nil || n.in[0].known != nil || n.in[1] == nil ||
-		n.in[1].known == nil || n.in[1].known.len() != 1 {
+		n.in[1].known == nil || n.in[1].known.Len() != 1 {
 		return 0, false
 	}
-	return n.in[1].known.value(0), true
+	return n.in[1].known.Value(0), true
 }
 
 // snapToConstants replaces weights that were computed from values by the constants of the
@@ -324,15 +329,15 @@ func snapToConstants(made *layer, nodes []*node) {
 		p := &made.params[i]
 		for _, n := range nodes {
 			for _, v := range n.in {
-				if v == nil || v.known == nil || !v.known.isReal() || v.known.len() != len(p.values) {
+				if v == nil || v.known == nil || !v.known.IsFloat() || v.known.Len() != len(p.values) {
 					continue
 				}
 				same := true
-				for k, w := range v.known.reals {
+				for k, w := range v.known.Floats {
 					same = same && math.Abs(float64(w-p.values[k])) <= 1e-3*(1+math.Abs(float64(w)))
 				}
 				if same {
-					p.values = slices.Clone(v.known.reals)
+					p.values = slices.Clone(v.known.Floats)
 				}
 			}
 		}
@@ -344,8 +349,8 @@ func smallNumbers(nodes []*node) []float32 {
 	out := []float32{}
 	for _, n := range nodes {
 		for _, v := range n.in {
-			if v != nil && v.known != nil && v.known.len() == 1 && v.known.isReal() {
-				if e := v.known.reals[0]; e > 0 && e < 0.1 {
+			if v != nil && v.known != nil && v.known.Len() == 1 && v.known.IsFloat() {
+				if e := v.known.Floats[0]; e > 0 && e < 0.1 {
 					out = append(out, e)
 				}
 			}
@@ -358,7 +363,7 @@ func smallNumbers(nodes []*node) []float32 {
 func nameHint(nodes []*node) string {
 	for _, n := range nodes {
 		for _, v := range n.in {
-			if v != nil && v.tensor != nil && v.known.len() > 1 {
+			if v != nil && v.tensor != nil && v.known.Len() > 1 {
 				return v.name
 			}
 		}
@@ -368,12 +373,12 @@ func nameHint(nodes []*node) string {
 
 // layerNormOf returns the layer norm over channels that gives y for x, or nil.
 // Weight and bias follow from the first position of two trials.
-func layerNormOf(f imageLayout, x, y [3]*array, epsilons []float32) *layer {
+func layerNormOf(f imageLayout, x, y [3]*tensor.Tensor, epsilons []float32) *layer {
 	normal := func(k, p int, eps float64) []float64 {
 		var mean, square float64
 		out := make([]float64, f.c)
 		for c := range out {
-			out[c] = float64(x[k].reals[f.offset(p, c)])
+			out[c] = float64(x[k].Floats[f.offset(p, c)])
 			mean += out[c] / float64(f.c)
 		}
 		for c := range out {
@@ -403,9 +408,9 @@ func layerNormOf(f imageLayout, x, y [3]*array, epsilons []float32) *layer {
 				return nil
 			}
 			o := f.offset(0, c)
-			w := float64(y[i].reals[o]-y[k].reals[o]) / (n[i][c] - n[k][c])
+			w := float64(y[i].Floats[o]-y[k].Floats[o]) / (n[i][c] - n[k][c])
 			weight[c] = float32(w)
-			bias[c] = float32(float64(y[i].reals[o]) - w*n[i][c])
+			bias[c] = float32(float64(y[i].Floats[o]) - w*n[i][c])
 		}
 		if holds(f, y, weight, bias, func(k, p int) []float64 { return normal(k, p, float64(eps)) }) {
 			made := &layer{Layer: nn.Layer{Kind: nn.LayerNorm, Eps: shortestFloat64(eps)}}
@@ -422,12 +427,13 @@ func layerNormOf(f imageLayout, x, y [3]*array, epsilons []float32) *layer {
 
 // holds reports whether y is weight times the normalised values plus bias, at all
 // positions of all trials.
-func holds(f imageLayout, y [3]*array, weight, bias []float32, normal func(trial, position int) []float64) bool {
+func holds(f imageLayout, y [3]*tensor.Tensor, weight, bias []float32,
+	normal func(trial, position int) []float64) bool {
 	for k := range y {
 		for p := range f.positions() {
 			for c, v := range normal(k, p) {
 				want := v*float64(weight[c]) + float64(bias[c])
-				got := float64(y[k].reals[f.offset(p, c)])
+				got := float64(y[k].Floats[f.offset(p, c)])
 				if !(math.Abs(want-got) <= 2e-4*(1+math.Abs(want)+math.Abs(float64(bias[c])))) {
 					return false
 				}
@@ -438,14 +444,14 @@ func holds(f imageLayout, y [3]*array, weight, bias []float32, normal func(trial
 }
 
 // isUnit reports whether y is x divided by its length.
-func isUnit(x, y [3]*array) bool {
+func isUnit(x, y [3]*tensor.Tensor) bool {
 	for k := range x {
 		var square float64
-		for _, v := range x[k].reals {
+		for _, v := range x[k].Floats {
 			square += float64(v) * float64(v)
 		}
-		for i, v := range x[k].reals {
-			if !(math.Abs(float64(v)/math.Sqrt(square)-float64(y[k].reals[i])) <= 1e-4) {
+		for i, v := range x[k].Floats {
+			if !(math.Abs(float64(v)/math.Sqrt(square)-float64(y[k].Floats[i])) <= 1e-4) {
 				return false
 			}
 		}

@@ -11,7 +11,7 @@ import (
 // An activation is told by its values to five digits at points from -12 to 12 and beyond, each
 // of which counts.
 func TestActivationsByTheirValues(t *testing.T) {
-	x := samples().reals
+	x := samples().Floats
 	if len(x) != 103 || slices.Min(x) != -100 || slices.Max(x) != 100 || !slices.Contains(x, 12) ||
 		!slices.Contains(x, -11.75) {
 		t.Errorf("points %g", x)
@@ -63,14 +63,14 @@ func TestExponent(t *testing.T) {
 		0: {{two, two}, {image, image}, {image}, {image, two, two}, {nil, two}, {image, nil},
 			{image, {known: reals(2, 2)}}}} {
 		for _, list := range in {
-			n := operator("Pow")
+			n := nodeOf("Pow")
 			n.in = list
 			if got, ok := exponent(n); got != want || ok != (want > 0) {
 				t.Errorf("of %d inputs: %g, %v, want %g", len(list), got, ok, want)
 			}
 		}
 	}
-	n := operator("Mul")
+	n := nodeOf("Mul")
 	n.in = []*value{image, two}
 	if _, ok := exponent(n); ok {
 		t.Error("a product is a power")

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 	"github.com/kindred-ml/kindred/nn"
 )
 
 // Weights that were computed from values become the constants of their region that they are
 // within rounding, and no others.
 func TestSnap(t *testing.T) {
-	known := func(v ...float32) *value { return &value{known: &array{shape: []int{len(v)}, reals: v}} }
+	known := func(v ...float32) *value { return &value{known: tensor.Floats([]int{len(v)}, v)} }
 	whole := &value{known: vector([]int64{1, 2})}
 	region := []*node{{in: []*value{nil, {}, known(1, 2, 3), whole}}, {in: []*value{known(0.5, -4)}}}
 	for _, c := range []struct{ is, want []float32 }{
@@ -38,7 +39,7 @@ func TestLowerBound(t *testing.T) {
 	inf := float32(math.Inf(1))
 	attr := func(name string, v float32) onnx.Attr { return onnx.Attr{Name: name, Type: onnx.AttrFloat, Float: v} }
 	image := &value{}
-	number := func(v float32) *value { return &value{known: scalar(v)} }
+	number := func(v float32) *value { return &value{known: tensor.Floats([]int{}, []float32{v})} }
 	for what, c := range map[string]struct {
 		op    string
 		attrs []onnx.Attr

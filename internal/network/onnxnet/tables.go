@@ -47,7 +47,7 @@ var writers = map[nn.Kind]func(u *layerWriter) (wire, error){
 
 // readers make layers of the operators that have one input which depends on the image.
 // What is computed from pieces, as activations are, is recognised by its values.
-var readers = map[string]func(*lifter, *layerChain, *node) error{
+var readers = map[string]func(*lifter, *layerChain, *node){
 	"Pad":                (*lifter).pad,
 	"Conv":               (*lifter).conv,
 	"MaxPool":            (*lifter).pool,

@@ -9,6 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/internal/network/graphrun"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
 // Tokens is a model that turns the tokens of a text into an embedding, such as the text tower of CLIP.
@@ -76,7 +77,7 @@ func newTokens(m *onnx.Model, length int) (*Tokens, error) {
 			continue
 		}
 		if shape := p.OutputShape(0); isVector(shape) {
-			return &Tokens{program: p, length: length, dim: product(shape)}, nil
+			return &Tokens{program: p, length: length, dim: tensor.Size(shape)}, nil
 		}
 		failed = errors.Join(failed, fmt.Errorf("its output %s is of shape %d, not one vector", escape.Quote(name),
 			p.OutputShape(0)))
@@ -128,7 +129,7 @@ func (t *Tokens) Embed(ids []int32) ([]float32, error) {
 	for i, id := range ids {
 		v[i] = int64(id)
 	}
-	out, err := t.program.RunTensor(graphrun.Integers([]int{1, t.length}, v))
+	out, err := t.program.RunTensor(tensor.Integers([]int{1, t.length}, v))
 	if err != nil {
 		return nil, fmt.Errorf("onnx: %w", err)
 	}

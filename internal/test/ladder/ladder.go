@@ -210,9 +210,19 @@ func learning() []Package {
 			"internal/base/par internal/kernel/simd internal/kernel/bf16"},
 		{"matrix", "float32 matrices, matrix products, pairwise distances in blocks",
 			"internal/base/par internal/kernel/simd"},
-		{"internal/network/graphrun", "the operators of ONNX as they stand, on the kernels of the engine",
-			"internal/base/budget internal/base/escape internal/base/par internal/format/onnx " +
-				"internal/kernel/simd matrix internal/network/conv"},
+		{"internal/network/graphrun/tensor", "tensors of ONNX graphs: the rules of their shapes, and their memory",
+			"internal/base/budget internal/format/onnx"},
+		{"internal/network/graphrun/operator", "the operators of ONNX on tensors of any axes",
+			"internal/base/budget internal/base/par internal/format/onnx internal/kernel/simd matrix " +
+				"internal/network/graphrun/tensor"},
+		{"internal/network/graphrun/spatial",
+			"the operators of ONNX with windows and positions: convolutions, pools, resampling",
+			"internal/base/budget internal/format/onnx internal/kernel/simd matrix " +
+				"internal/network/graphrun/tensor internal/network/graphrun/operator"},
+		{"internal/network/graphrun", "programs of ONNX graphs, run as they stand on the kernels of the engine",
+			"internal/base/budget internal/base/escape internal/format/onnx internal/network/conv " +
+				"internal/network/graphrun/tensor internal/network/graphrun/operator " +
+				"internal/network/graphrun/spatial"},
 		{"internal/compute/exact/quantized",
 			"rows coded in 8 bits, 16 bits or float32: scores of blocks, and the error of coding",
 			"internal/base/par internal/kernel/dot8 internal/kernel/dot16 matrix"},
@@ -249,7 +259,9 @@ func learning() []Package {
 			"internal/base/escape internal/base/fileinfo internal/format/strictjson nn nn/zoo"},
 		{"internal/network/onnxnet", "ONNX models into networks, and networks into ONNX models",
 			"internal/base/budget internal/base/escape internal/base/fileinfo internal/format/onnx " +
-				"nn/safetensors nn nn/zoo internal/network/published internal/network/graphrun"},
+				"nn/safetensors nn nn/zoo internal/network/published internal/network/graphrun " +
+				"internal/network/graphrun/tensor internal/network/graphrun/operator " +
+				"internal/network/graphrun/spatial"},
 	}
 }
 
@@ -361,14 +373,28 @@ func running() []Package {
 				"internal/kernel/simd"},
 		{"run/internal/keys", "reads, checks, writes and explains a configuration from a table of its keys",
 			"internal/format/yamltext internal/base/enum objective github.com/goccy/go-yaml"},
+		{"run/internal/feed", "reads the samples of a part for a network; features of a frozen body",
+			"internal/base/budget internal/format/rows data matrix nn train"},
+		{"run/internal/embedder", "embeds images of many goroutines together",
+			"internal/base/batch internal/base/budget data/imaging matrix nn run/internal/feed"},
+		{"run/internal/ranks", "compares what decides the bits of a run on all its processes",
+			"internal/kernel/simd train"},
+		{"run/internal/record", "writes the folder of a run: its rows of epochs, its checkpoint, its embeddings",
+			"internal/base/atomic internal/base/lock internal/base/option internal/format/tfevents " +
+				"embedding matrix train"},
+		{"run/internal/validation", "scores of the samples that choose the kept epoch: margins, nearest items",
+			"eval matrix"},
+		{"run/internal/wccn", "a last layer that is computed from features of training samples",
+			"matrix nn gonum.org/v1/gonum"},
 		{"run", "configurations, run folders, trained models",
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/enum " +
 				"internal/base/fileinfo internal/base/rootfs internal/base/atomic internal/base/home " +
-				"internal/base/batch internal/base/lock internal/compute/pair internal/kernel/simd " +
-				"internal/format/rows internal/format/tfevents objective loss matrix nn nn/zoo train " +
-				"internal/network/published internal/network/onnxnet data data/split data/sample data/imaging eval " +
-				"internal/compute/cluster discover embedding nn/safetensors github.com/goccy/go-yaml " +
-				"gonum.org/v1/gonum internal/format/plaintext run/internal/keys"},
+				"internal/base/lock internal/compute/pair " +
+				"objective loss matrix nn nn/zoo train internal/network/published internal/network/onnxnet data " +
+				"data/split data/sample data/imaging eval discover embedding nn/safetensors " +
+				"github.com/goccy/go-yaml gonum.org/v1/gonum internal/format/plaintext " +
+				"run/internal/embedder run/internal/feed run/internal/keys run/internal/ranks " +
+				"run/internal/record run/internal/validation run/internal/wccn"},
 		{"internal/jobs", "jobs that anyone may repeat: done in this process, and their results remembered",
 			"internal/base/atomic internal/base/fileinfo internal/format/strictjson"},
 		{"internal/sweep",
@@ -517,9 +543,6 @@ func experiments() []Package {
 
 func programs() []Package {
 	return []Package{
-		{"internal/app/cli/inspect", "`kindred data data/split info`: what is in a data set",
-			"internal/base/budget internal/base/par internal/base/atomic internal/app/quality clean data data/split " +
-				"data/imaging golang.org/x/image"},
 		{"internal/app/cli/progress", "progress bars of a training run",
 			"train github.com/schollz/progressbar/v3 golang.org/x/term"},
 		{"internal/app/cli", "shared by kindred and its variants for GPUs and MPI: global flags, training",
@@ -534,10 +557,20 @@ func programs() []Package {
 		{"internal/app/cli/customloss",
 			"a loss or a miner that the calling program computes: `kindred train --own`",
 			"internal/base/atomic internal/base/fileinfo internal/format/strictjson loss matrix objective"},
+		{"internal/app/cli/console", "what every command prints to: results, remarks, progress",
+			"internal/base/budget golang.org/x/term"},
+		{"internal/app/cli/inspect", "`kindred data info`: what is in a data set",
+			"internal/base/budget internal/base/par internal/base/atomic internal/base/escape internal/app/cli " +
+				"internal/app/cli/console internal/app/quality clean data data/split data/imaging golang.org/x/image"},
+		{"internal/app/cli/signals", "ends a command when the process is told to stop", "internal/base/critical"},
+		{"internal/app/cli/version", "which build this is", "internal/kernel/simd"},
+		{"internal/app/cli/complete", "completes words of a command line", "*"},
+		{"internal/app/cli/flags", "adds flags to commands, refuses values and flags that do not apply", "*"},
 		{"internal/app/cli/explain", "`kindred loss`: a loss on one batch", "embedding matrix objective"},
 		{"internal/app/cli/calibrate", "learns a calibration from a run, an index or embeddings",
-			"internal/base/escape internal/base/enum matrix train data data/split embedding eval clean decide store " +
-				"index run internal/app/cli internal/collection/provenance"},
+			"internal/base/escape internal/base/enum matrix train data embedding eval clean decide store " +
+				"index run data/split internal/app/cli internal/app/cli/console internal/collection/lookup " +
+				"internal/collection/provenance"},
 		{"internal/app/cli/shards",
 			"the jobs of workers: shards of embed, index and eval, runs of experiments and sweeps",
 			"internal/base/atomic internal/base/budget internal/base/lock internal/base/fileinfo " +
@@ -551,10 +584,17 @@ func programs() []Package {
 		{"internal/app/cli/reembed", "gives an index the vectors of another network, in one change",
 			"internal/base/lock internal/base/par data embedding eval store index run " +
 				"internal/collection/mirror internal/collection/provenance internal/app/cli/shards"},
-		{"internal/app/cli/itemsource", "the items that discover and clean examine",
-			"internal/base/escape matrix embedding data data/split eval run store index serve/api " +
-				"internal/collection/mirror internal/page/review internal/page/report/photo " +
-				"internal/app/cli/items"},
+		{"internal/app/cli/outputs", "writes results to the place that the flags of a command name", "*"},
+		{"internal/app/cli/inputs", "opens what arguments and flags name: photos, networks, embeddings, indexes",
+			"*"},
+		{"internal/app/cli/queues", "opens the queue of jobs that the flags of a command name", "*"},
+		{"internal/app/cli/itemsource", "the items that discover and clean examine", "*"},
+		{"internal/app/cli/indexing", "fills an index or a store with the items that flags name", "*"},
+		{"internal/app/cli/foldersync", "makes an index match a folder of photos, once or while a server runs", "*"},
+		{"internal/app/cli/serving", "opens what `kindred serve` serves, and lets other programs replace it",
+			"*"},
+		{"internal/app/cli/decisions", "the pages of `kindred identify`", "*"},
+		{"internal/app/cli/doctor", "`kindred doctor`: examines what kindred finds on this machine", "*"},
 		{"internal/app/cli/card", "the model card and the metadata of an exported network",
 			"nn/safetensors decide internal/app/cli/contents internal/network/onnxnet run train"},
 		{"internal/app/cli/validations", "prints what calibrations promised and what was measured",

@@ -1,0 +1,160 @@
+package operator
+
+import (
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
+)
+
+// Stack joins tensors along a new first axis.
+func (c *Call) Stack(list []*tensor.Tensor) *tensor.Tensor {
+	if len(list) == 0 {
+		return tensor.Floats([]int{0}, []float32{})
+	}
+	shape := append([]int{len(list)}, list[0].Shape...)
+	out := c.NewLike(list[0], shape)
+	n := tensor.Size(list[0].Shape)
+	for i, t := range list {
+		if !slices.Equal(t.Shape, list[0].Shape) || t.IsFloat() != out.IsFloat() || t.List != nil {
+			Fail("the values that its rounds collect have different shapes")
+		}
+		out.Copy(i*n, c.Contiguous(t), 0, n)
+	}
+	return out
+}
+
+// sequence returns an input that is a sequence.
+func (c *Call) sequence() []*tensor.Tensor {
+	c.RequireInputs(1)
+	if c.In[0].List == nil {
+		Fail("its input is not a sequence")
+	}
+	return c.In[0].List
+}
+
+// element returns a copy of an input, as sequences hold them.
+func (c *Call) element(i int) *tensor.Tensor {
+	if c.In[i].List != nil {
+		Fail("sequences of sequences are not supported")
+	}
+	return c.Clone(c.Contiguous(c.In[i]))
+}
+
+func sequenceEmpty(*Call) []*tensor.Tensor { return Single(tensor.Sequence(nil)) }
+
+func sequenceConstruct(c *Call) []*tensor.Tensor {
+	c.RequireAllInputs()
+	var list []*tensor.Tensor
+	for i := range c.In {
+		list = append(list, c.element(i))
+	}
+	return Single(tensor.Sequence(list))
+}
+
+// placeIn reads an input that is a place in a sequence of n; otherwise is used if it is left out.
+func (c *Call) placeIn(i, n, otherwise int) int {
+	if !c.HasInput(i) {
+		return otherwise
+	}
+	return indexOf(Must(c.In[i].Only("its position")), n)
+}
+
+func sequenceInsert(c *Call) []*tensor.Tensor {
+	list := c.sequence()
+	c.RequireInputs(2)
+	at := len(list)
+	if c.HasInput(2) && (len(c.In[2].Ints) != 1 || c.In[2].Ints[0] != int64(at)) { // behind the last is a place too
+		at = c.placeIn(2, len(list), at)
+	}
+	t := c.element(1)
+	if at == len(list) {
+		longer, copied := c.In[0].Append(t)
+		c.Spend(PlainWork, copied)
+		return Single(longer)
+	}
+	c.Spend(PlainWork, len(list))
+	return Single(tensor.Sequence(slices.Insert(slices.Clone(list), at, t)))
+}
+
+func sequenceErase(c *Call) []*tensor.Tensor {
+	list := c.sequence()
+	if len(list) == 0 {
+		Fail("its sequence is empty, so no element can be erased")
+	}
+	at := c.placeIn(1, len(list), len(list)-1)
+	c.Spend(PlainWork, len(list))
+	return Single(tensor.Sequence(slices.Delete(slices.Clone(list), at, at+1)))
+}
+
+func sequenceAt(c *Call) []*tensor.Tensor {
+	list := c.sequence()
+	c.RequireInputs(2)
+	return Single(list[c.placeIn(1, len(list), 0)])
+}
+
+func sequenceLength(c *Call) []*tensor.Tensor {
+	return Single(tensor.Integers([]int{}, []int64{int64(len(c.sequence()))}))
+}
+
+func concatFromSequence(c *Call) []*tensor.Tensor {
+	list := c.sequence()
+	if len(list) == 0 {
+		Fail("its sequence is empty")
+	}
+	rank := len(list[0].Shape)
+	if c.Int("new_axis", 0) == 0 {
+		return Single(c.Join(list, c.Axis("axis", 0, rank)))
+	}
+	at := c.Axis("axis", 0, rank+1)
+	list = slices.Clone(list)
+	for i, t := range list {
+		if len(t.Shape) < at {
+			Fail("its tensors have different axes")
+		}
+		list[i] = t.View(slices.Insert(slices.Clone(t.Shape), at, 1))
+	}
+	return Single(c.Join(list, at))
+}
+
+func splitToSequence(c *Call) []*tensor.Tensor {
+	x := c.Input()
+	axis := c.Axis("axis", 0, len(x.Shape))
+	side, single := x.Shape[axis], false
+	var parts []int64
+	switch {
+	case !c.HasInput(1):
+		parts, single = slices.Repeat([]int64{1}, side), c.Int("keepdims", 1) == 0
+	case c.In[1].IsFloat():
+		Fail("its parts are not integers")
+	case len(c.In[1].Shape) == 0:
+		n := c.In[1].Ints[0]
+		if n < 1 {
+			Fail("its parts are of %d elements: must be at least 1", n)
+		}
+		for left := int64(side); left > 0; left -= n {
+			parts = append(parts, min(n, left))
+		}
+	default:
+		parts = c.In[1].Ints
+	}
+	var list []*tensor.Tensor
+	own := tensor.Strides(x.Shape)
+	at := 0
+	for _, p := range parts {
+		if p < 0 || p > int64(side-at) {
+			Fail("its parts %d do not add up to the axis of %d", parts, side)
+		}
+		shape := slices.Clone(x.Shape)
+		shape[axis] = int(p)
+		t := c.Clone(c.gather(x, shape, own, at*own[axis]))
+		if single {
+			t.Shape = slices.Delete(shape, axis, axis+1)
+		}
+		list = append(list, t)
+		at += int(p)
+	}
+	if at != side {
+		Fail("its parts %d do not add up to the axis of %d", parts, side)
+	}
+	return Single(tensor.Sequence(list))
+}
