@@ -14,7 +14,8 @@ var typeRanges = map[onnx.DataType][2]float64{
 	onnx.Int32: {math.MinInt32, math.MaxInt32},
 }
 
-func typeRange(t onnx.DataType) (lo, hi float64) {
+// TypeRange is the range of such a type.
+func TypeRange(t onnx.DataType) (lo, hi float64) {
 	r, ok := typeRanges[t]
 	if !ok {
 		Fail("quantizing values of type %s is not supported", t)
@@ -64,7 +65,7 @@ func quantize(c *Call) []*tensor.Tensor {
 
 // toSteps rounds values to steps of a type.
 func (c *Call) toSteps(x *tensor.Tensor, at func(int) (float64, float64), typ onnx.DataType) *tensor.Tensor {
-	lo, hi := typeRange(typ)
+	lo, hi := TypeRange(typ)
 	out := c.New(x.Shape, typ)
 	for i, v := range x.Floats {
 		s, z := at(i)
@@ -106,80 +107,4 @@ func dynamicQuantize(c *Call) []*tensor.Tensor {
 	z := tensor.Integers([]int{}, []int64{tensor.Truncate(zero)})
 	z.Type = onnx.Uint8
 	return []*tensor.Tensor{y, tensor.Floats([]int{}, []float32{scale}), z}
-}
-
-// SubtractZero subtracts a zero: of a matrix one for all, for each row or for each column, of filters one for
-// each.
-func (c *Call) SubtractZero(x, zero *tensor.Tensor, axis int) *tensor.Tensor {
-	if zero == nil {
-		return x
-	}
-	Must(zero.Integers())
-	Must(x.Integers())
-	out := c.New(x.Shape, onnx.Int32)
-	side, inner := 1, 1
-	if zero.Len() != 1 {
-		if axis < 0 {
-			axis += len(x.Shape)
-		}
-		if axis < 0 || axis >= len(x.Shape) || zero.Len() != x.Shape[axis] {
-			Fail("it has %d zero points, which do not fit values of shape %d", zero.Len(), x.Shape)
-		}
-		side, inner = x.Shape[axis], tensor.Size(x.Shape[axis+1:])
-	}
-	for i, v := range x.Ints {
-		out.Ints[i] = v - zero.Ints[i/inner%side]
-	}
-	return out
-}
-
-func matMulInteger(c *Call) []*tensor.Tensor {
-	c.RequireInputs(2)
-	x := c.SubtractZero(c.In[0], c.OptionalInput(2), -2)
-	y := c.SubtractZero(c.In[1], c.OptionalInput(3), -1)
-	if x.IsFloat() || y.IsFloat() {
-		Fail("its inputs must hold integers of 8 bits")
-	}
-	return Single(c.IntegerProducts(x, y, onnx.Int32))
-}
-
-// Requantize is a product or convolution of quantized values whose inputs are x, its scale and zero, w,
-// its scale and zero, and the scale and zero of the result. Scales of w may be one for each place
-// along an axis of the result.
-func (c *Call) Requantize(sum *tensor.Tensor, axis int, bias []int64) []*tensor.Tensor {
-	xs, ws, ys := c.In[1], c.In[4], c.In[6]
-	if !xs.IsFloat() || !ws.IsFloat() || !ys.IsFloat() || xs.Len() != 1 || ys.Len() != 1 || c.In[7].IsFloat() ||
-		c.In[7].Len() != 1 {
-		Fail("its scales and zero points do not fit a quantized product")
-	}
-	side, inner := 1, 1
-	if ws.Len() != 1 || bias != nil {
-		side, inner = sum.Shape[axis], tensor.Size(sum.Shape[axis+1:])
-	}
-	if ws.Len() != 1 && ws.Len() != side || ws.Len() == 0 || bias != nil && len(bias) != side {
-		Fail("it has %d scales and %d biases for %d channels: the numbers must be equal",
-			ws.Len(), len(bias), side)
-	}
-	lo, hi := typeRange(c.In[7].Type)
-	out := c.New(sum.Shape, c.In[7].Type)
-	for i, v := range sum.Ints {
-		k := i / inner % side
-		if bias != nil {
-			v += bias[k]
-		}
-		s := xs.Floats[0] * ws.Floats[min(k, ws.Len()-1)] / ys.Floats[0]
-		out.Ints[i] = tensor.Truncate(min(max(math.RoundToEven(float64(float32(v)*s))+c.In[7].Value(0), lo), hi))
-	}
-	return Single(out)
-}
-
-func qlinearMatMul(c *Call) []*tensor.Tensor {
-	c.RequireInputs(8)
-	x := c.SubtractZero(c.In[0], c.In[2], -2)
-	y := c.SubtractZero(c.In[3], c.In[5], -1)
-	if x.IsFloat() || y.IsFloat() || len(x.Shape) < 2 || len(y.Shape) < 2 {
-		Fail("its inputs must be matrices of integers")
-	}
-	sum := c.IntegerProducts(x, y, onnx.Int32)
-	return c.Requantize(sum, len(sum.Shape)-1, nil)
 }

@@ -1,4 +1,5 @@
-package onnxnet
+// Package onnxexport writes networks of package nn as ONNX models.
+package onnxexport
 
 import (
 	"fmt"
@@ -6,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/published"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/safetensors"
 )
@@ -23,7 +25,7 @@ const exportOpset = 17
 // once more than the network where a convolution is followed by a residual or a curved
 // activation, because other programs have no sum of bytes that goes on in float32. Adapters are
 // merged into their layers.
-func Export(net *nn.Net, p Preparation) (*Model, error) {
+func Export(net *nn.Net, p published.Preparation) (*onnx.Model, error) {
 	net, err := net.MergeLoRA()
 	if err != nil {
 		return nil, err
@@ -36,11 +38,12 @@ func Export(net *nn.Net, p Preparation) (*Model, error) {
 			}
 		}
 	}
-	return export(net.Spec(), net.State(), stages, p)
+	return FromSpec(net.Spec(), net.State(), stages, p)
 }
 
-// export writes a network, some stages of which may be in 8 bits.
-func export(spec *nn.Spec, weights *safetensors.File, stages map[int]*nn.Stage, p Preparation) (*onnx.Model, error) {
+// FromSpec is Export for a network by its description and its weights, some stages of which may be in 8 bits.
+func FromSpec(spec *nn.Spec, weights *safetensors.File, stages map[int]*nn.Stage,
+	p published.Preparation) (*onnx.Model, error) {
 	g, err := spec.Graph()
 	if err != nil {
 		return nil, err
@@ -69,7 +72,7 @@ func export(spec *nn.Spec, weights *safetensors.File, stages map[int]*nn.Stage, 
 	open := onnx.Dim{Name: "batch"}
 	side := func(n int) onnx.Dim { return onnx.Dim{Size: int64(n)} }
 	m := &onnx.Model{
-		Producer: "kindred", IRVersion: e.version, Opsets: e.opsets, Meta: Entries(&p, in),
+		Producer: "kindred", IRVersion: e.version, Opsets: e.opsets, Meta: published.Entries(&p, in),
 		Graph: onnx.Graph{
 			Name: spec.Name, Nodes: e.nodes, Initializers: e.initializers,
 			Inputs: []onnx.Value{{Name: "image", Type: onnx.Float32,

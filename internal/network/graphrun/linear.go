@@ -5,6 +5,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/network/conv"
 	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/product"
 	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
@@ -99,8 +100,11 @@ func matMul(c *call) []*tensor.Tensor {
 		operator.Fail("transBatchA and transBatchB are not supported")
 	}
 	x := c.Contiguous(c.In[0])
-	if !x.IsFloat() || !c.In[1].IsFloat() {
-		return c.IntegerMatMul(x, c.In[1])
+	if x.IsFloat() != c.In[1].IsFloat() {
+		operator.Fail("integers and floating-point numbers cannot be mixed")
+	}
+	if !x.IsFloat() {
+		return operator.Single(product.MultiplyIntegers(&c.Call, x, c.In[1], x.Type))
 	}
 	if c.constantMatrix(1) && !turnX && alpha == 1 && len(x.Shape) > 0 && x.Len() > 0 {
 		return operator.Single(c.linearMatMul(x, turnY))
@@ -109,7 +113,7 @@ func matMul(c *call) []*tensor.Tensor {
 	if c.n.in[0] >= 0 {
 		x = c.weight(0)
 	}
-	return operator.Single(c.Products(x, y, turnX, turnY, alpha))
+	return operator.Single(product.Multiply(&c.Call, x, y, turnX, turnY, alpha))
 }
 
 func (c *call) linearMatMul(x *tensor.Tensor, turned bool) *tensor.Tensor {
@@ -138,7 +142,7 @@ func gemm(c *call) []*tensor.Tensor {
 		out = c.linearMatMul(x, turnY)
 	} else {
 		y := c.weight(1)
-		out = c.Products(c.weight(0), y, turnX, turnY, alpha)
+		out = product.Multiply(&c.Call, c.weight(0), y, turnX, turnY, alpha)
 	}
 	if !c.HasInput(2) || c.n.join.biased {
 		return c.Activate(out)

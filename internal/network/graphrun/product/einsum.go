@@ -1,9 +1,10 @@
-package operator
+package product
 
 import (
 	"slices"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
 	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
@@ -15,30 +16,30 @@ type labelled struct {
 
 // einsum joins its inputs two by two; the letters that neither the rest nor the result has are
 // summed over.
-func einsum(c *Call) []*tensor.Tensor {
+func einsum(c *operator.Call) []*tensor.Tensor {
 	c.RequireAllInputs()
 	equation := strings.ReplaceAll(c.Text("equation", ""), " ", "")
-	operands, out := c.equation(equation)
+	operands, out := parseEquation(c, equation)
 	have := operands[0]
-	have = c.diagonal(have)
+	have = diagonal(c, have)
 	for k, next := range operands[1:] {
-		next = c.diagonal(next)
+		next = diagonal(c, next)
 		wanted := slices.Clone(out)
 		for _, later := range operands[k+2:] {
 			wanted = append(wanted, later.labels...)
 		}
-		have = c.contract(have, next, wanted)
+		have = contract(c, have, next, wanted)
 	}
-	have = c.sumTo(have, out)
-	return Single(c.arrange(have, out))
+	have = sumTo(c, have, out)
+	return operator.Single(arrange(c, have, out))
 }
 
-// equation splits an equation into labels; an ellipsis becomes letters of its own.
-func (c *Call) equation(text string) (operands []labelled, out []rune) {
+// parseEquation splits an equation into labels; an ellipsis becomes letters of its own.
+func parseEquation(c *operator.Call, text string) (operands []labelled, out []rune) {
 	left, right, explicit := strings.Cut(text, "->")
 	parts := strings.Split(left, ",")
 	if len(parts) != len(c.In) {
-		Fail("equation %q has %d terms for %d inputs", text, len(parts), len(c.In))
+		operator.Fail("equation %q has %d terms for %d inputs", text, len(parts), len(c.In))
 	}
 	widest := 0
 	for i, p := range parts {
@@ -49,7 +50,7 @@ func (c *Call) equation(text string) (operands []labelled, out []rune) {
 		operands = append(operands, labelled{t: t})
 	}
 	if widest > tensor.MaxAxes {
-		Fail("equation %q has too many axes", text)
+		operator.Fail("equation %q has too many axes", text)
 	}
 	expanded := func(p string, rank int) []rune {
 		var labels []rune
@@ -67,7 +68,7 @@ func (c *Call) equation(text string) (operands []labelled, out []rune) {
 		labels = append(labels, []rune(after)...)
 		for _, l := range labels {
 			if l >= 0 && !(l >= 'a' && l <= 'z' || l >= 'A' && l <= 'Z') {
-				Fail("equation %q has the label %q: only letters are supported", text, string(l))
+				operator.Fail("equation %q has the label %q: only letters are supported", text, string(l))
 			}
 		}
 		return labels
@@ -76,7 +77,7 @@ func (c *Call) equation(text string) (operands []labelled, out []rune) {
 	for i, p := range parts {
 		operands[i].labels = expanded(p, len(operands[i].t.Shape))
 		if len(operands[i].labels) != len(operands[i].t.Shape) {
-			Fail("term %q of equation %q does not fit an input of shape %d", p, text,
+			operator.Fail("term %q of equation %q does not fit an input of shape %d", p, text,
 				operands[i].t.Shape)
 		}
 		for _, l := range operands[i].labels {
@@ -101,7 +102,7 @@ func (c *Call) equation(text string) (operands []labelled, out []rune) {
 }
 
 // diagonal takes the values at which letters that occur twice have one place.
-func (c *Call) diagonal(x labelled) labelled {
+func diagonal(c *operator.Call, x labelled) labelled {
 	var labels []rune
 	var shape, stride []int
 	own := tensor.Strides(x.t.Shape)
@@ -112,18 +113,18 @@ func (c *Call) diagonal(x labelled) labelled {
 			continue
 		}
 		if shape[k] != x.t.Shape[i] {
-			Fail("one label names two different sides of an input of shape %d", x.t.Shape)
+			operator.Fail("one label names two different sides of an input of shape %d", x.t.Shape)
 		}
 		stride[k] += own[i]
 	}
 	if len(labels) == len(x.labels) {
 		return x
 	}
-	return labelled{c.gather(x.t, shape, stride, 0), labels}
+	return labelled{c.Gather(x.t, shape, stride, 0), labels}
 }
 
 // sumTo sums over the labels that are not wanted.
-func (c *Call) sumTo(x labelled, wanted []rune) labelled {
+func sumTo(c *operator.Call, x labelled, wanted []rune) labelled {
 	var axes, to []int
 	var labels []rune
 	for i, l := range x.labels {
@@ -139,11 +140,11 @@ func (c *Call) sumTo(x labelled, wanted []rune) labelled {
 	if to == nil {
 		to = []int{}
 	}
-	return labelled{c.reduceTo("ReduceSum", x.t, axes, to), labels}
+	return labelled{c.ReduceTo("ReduceSum", x.t, axes, to), labels}
 }
 
 // arrange brings the axes into the order of the labels.
-func (c *Call) arrange(x labelled, out []rune) *tensor.Tensor {
+func arrange(c *operator.Call, x labelled, out []rune) *tensor.Tensor {
 	if slices.Equal(x.labels, out) {
 		return x.t
 	}
@@ -152,17 +153,17 @@ func (c *Call) arrange(x labelled, out []rune) *tensor.Tensor {
 	for _, l := range out {
 		k := slices.Index(x.labels, l)
 		if k < 0 || len(out) != len(x.labels) {
-			Fail("the result has a label that no input has, or one twice")
+			operator.Fail("the result has a label that no input has, or one twice")
 		}
 		shape, stride = append(shape, x.t.Shape[k]), append(stride, own[k])
 	}
-	return c.gather(x.t, shape, stride, 0)
+	return c.Gather(x.t, shape, stride, 0)
 }
 
 // contract is the product of two operands, summed over the labels that are not wanted.
-func (c *Call) contract(x, y labelled, wanted []rune) labelled {
-	x = c.sumTo(x, slices.Concat(wanted, y.labels))
-	y = c.sumTo(y, slices.Concat(wanted, x.labels))
+func contract(c *operator.Call, x, y labelled, wanted []rune) labelled {
+	x = sumTo(c, x, slices.Concat(wanted, y.labels))
+	y = sumTo(c, y, slices.Concat(wanted, x.labels))
 	var batch, rows, inner, cols []rune
 	side := map[rune]int{}
 	for i, l := range x.labels {
@@ -181,7 +182,7 @@ func (c *Call) contract(x, y labelled, wanted []rune) labelled {
 		if k < 0 {
 			cols = append(cols, l)
 		} else if x.t.Shape[k] != y.t.Shape[i] && x.t.Shape[k] != 1 && y.t.Shape[i] != 1 {
-			Fail("one label names sides of %d and of %d", x.t.Shape[k], y.t.Shape[i])
+			operator.Fail("one label names sides of %d and of %d", x.t.Shape[k], y.t.Shape[i])
 		}
 		if k < 0 || side[l] == 1 {
 			side[l] = y.t.Shape[i]
@@ -204,7 +205,7 @@ func (c *Call) contract(x, y labelled, wanted []rune) labelled {
 			}
 			shape, stride = append(shape, side[l]), append(stride, step)
 		}
-		return c.gather(o.t, shape, stride, 0)
+		return c.Gather(o.t, shape, stride, 0)
 	}
 	a := laid(x, slices.Concat(batch, rows, inner))
 	b := laid(y, slices.Concat(batch, inner, cols))
@@ -212,6 +213,6 @@ func (c *Call) contract(x, y labelled, wanted []rune) labelled {
 	rs, rn := sized(rows)
 	_, in := sized(inner)
 	cs, cn := sized(cols)
-	t := c.Products(a.View([]int{bn, rn, in}), b.View([]int{bn, in, cn}), false, false, 1)
+	t := Multiply(c, a.View([]int{bn, rn, in}), b.View([]int{bn, in, cn}), false, false, 1)
 	return labelled{t.View(slices.Concat(bs, rs, cs)), slices.Concat(batch, rows, cols)}
 }

@@ -1,4 +1,4 @@
-package onnxnet
+package onnxexport
 
 import (
 	"fmt"
@@ -406,4 +406,17 @@ func (u *layerWriter) affine(op string) (wire, error) {
 		return x, err
 	}
 	return x.named(u.op(op, []string{x.name, p})), nil
+}
+
+// rsqrt is 1/sqrt(n).
+func rsqrt(n int) float32 { return float32(1 / math.Sqrt(float64(n))) }
+
+func transposed(v []float32, rows, cols int) []float32 {
+	out := make([]float32, len(v))
+	for i := range rows {
+		for j := range cols {
+			out[j*rows+i] = v[i*cols+j]
+		}
+	}
+	return out
 }

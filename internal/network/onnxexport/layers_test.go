@@ -1,10 +1,11 @@
-package onnxnet
+package onnxexport
 
 import (
 	"path"
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/network/published"
 	"github.com/kindred-ml/kindred/internal/test/netcases"
 	"github.com/kindred-ml/kindred/nn"
 )
@@ -22,7 +23,7 @@ func TestEveryKindIsWritten(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if _, err := Export(net, Preparation{}); err != nil {
+		if _, err := Export(net, published.Preparation{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -38,7 +39,7 @@ func TestNamesOfOperators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := Export(net, Preparation{})
+	m, err := Export(net, published.Preparation{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,20 +1,21 @@
-package operator
+package product
 
 import (
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
 	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
 func matMulShape(x, y []int) (shape, batch []int) {
 	shape, batch, err := tensor.MatMulShape(x, y)
-	return Must(shape, err), batch
+	return operator.Must(shape, err), batch
 }
 
-// Products multiplies the matrices of two tensors.
-func (c *Call) Products(x, y *tensor.Tensor, turnX, turnY bool, alpha float32) *tensor.Tensor {
+// Multiply multiplies the matrices of two tensors.
+func Multiply(c *operator.Call, x, y *tensor.Tensor, turnX, turnY bool, alpha float32) *tensor.Tensor {
 	xs, ys := tensor.TransposedShape(x.Shape, turnX), tensor.TransposedShape(y.Shape, turnY)
 	shape, batch := matMulShape(xs, ys)
 	out := c.NewFloats(shape)
@@ -32,7 +33,7 @@ func (c *Call) Products(x, y *tensor.Tensor, turnX, turnY bool, alpha float32) *
 		clear(out.Floats)
 		return out
 	}
-	at := c.batches(batch, xs, ys)
+	at := batches(c, batch, xs, ys)
 	work := 2 * len(out.Floats) * k
 	c.Spend(len(out.Floats), k)
 	c.Divide(len(at), work, func(lo, hi int) {
@@ -55,25 +56,17 @@ func DenseOf(v []float32, rows, cols int, turned bool) *matrix.Dense {
 }
 
 // batches lists, for each matrix of a product, which of the operands' it is made of.
-func (c *Call) batches(batch, xs, ys []int) [][2]int {
+func batches(c *operator.Call, batch, xs, ys []int) [][2]int {
 	list := make([][2]int, 0, tensor.Size(batch))
-	c.broadcastEach(batch, [][]int{xs[:max(len(xs)-2, 0)], ys[:max(len(ys)-2, 0)]}, func(_ int, at []int) {
+	c.BroadcastEach(batch, [][]int{xs[:max(len(xs)-2, 0)], ys[:max(len(ys)-2, 0)]}, func(_ int, at []int) {
 		list = append(list, [2]int{at[0], at[1]})
 	})
 	return list
 }
 
-// IntegerMatMul multiplies matrices of integers.
-func (c *Call) IntegerMatMul(x, y *tensor.Tensor) []*tensor.Tensor {
-	if x.IsFloat() || y.IsFloat() {
-		Fail("integers and floating-point numbers cannot be mixed")
-	}
-	return Single(c.IntegerProducts(x, y, x.Type))
-}
-
-// IntegerProducts computes products of integers exactly: in float32 over so few values that no sum
+// MultiplyIntegers computes products of integers exactly: in float32 over so few values that no sum
 // needs more than its 24 bits, or, of large integers, one by one.
-func (c *Call) IntegerProducts(x, y *tensor.Tensor, typ onnx.DataType) *tensor.Tensor {
+func MultiplyIntegers(c *operator.Call, x, y *tensor.Tensor, typ onnx.DataType) *tensor.Tensor {
 	shape, batch := matMulShape(x.Shape, y.Shape)
 	out := c.New(shape, typ)
 	if out.Len() == 0 {
@@ -87,9 +80,9 @@ func (c *Call) IntegerProducts(x, y *tensor.Tensor, typ onnx.DataType) *tensor.T
 	if len(y.Shape) > 1 {
 		n = y.Shape[len(y.Shape)-1]
 	}
-	c.Spend(PlainWork, out.Len(), k)
+	c.Spend(operator.PlainWork, out.Len(), k)
 	block := 1 << 24 / max(largest(x.Ints)*largest(y.Ints), 1)
-	for i, at := range c.batches(batch, x.Shape, y.Shape) {
+	for i, at := range batches(c, batch, x.Shape, y.Shape) {
 		a, b, to := x.Ints[at[0]*m*k:][:m*k], y.Ints[at[1]*k*n:][:k*n], out.Ints[i*m*n:(i+1)*m*n]
 		if block < 8 {
 			for r := range m {

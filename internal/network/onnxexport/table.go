@@ -1,4 +1,4 @@
-package onnxnet
+package onnxexport
 
 import "github.com/kindred-ml/kindred/nn"
 
@@ -43,26 +43,4 @@ var writers = map[nn.Kind]func(u *layerWriter) (wire, error){
 	},
 	nn.GELU: (*layerWriter).gelu, nn.GELUTanh: (*layerWriter).geluTanh,
 	nn.QuickGELU: func(u *layerWriter) (wire, error) { return u.gated(u.mul(u.x.name, u.number(1.702))) },
-}
-
-// readers make layers of the operators that have one input which depends on the image.
-// What is computed from pieces, as activations are, is recognised by its values.
-var readers = map[string]func(*lifter, *layerChain, *node){
-	"Pad":                (*lifter).pad,
-	"Conv":               (*lifter).conv,
-	"MaxPool":            (*lifter).pool,
-	"AveragePool":        (*lifter).pool,
-	"GlobalAveragePool":  (*lifter).globalPool,
-	"GlobalMaxPool":      (*lifter).globalPool,
-	"ReduceMean":         (*lifter).globalPool,
-	"ReduceMax":          (*lifter).globalPool,
-	"BatchNormalization": (*lifter).batchNorm,
-	"LayerNormalization": (*lifter).layerNorm,
-	"LpNormalization":    (*lifter).liftUnit,
-	"Gemm":               (*lifter).gemm,
-	"MatMul":             (*lifter).matMul,
-	"Add":                (*lifter).affine,
-	"Sub":                (*lifter).affine,
-	"Mul":                (*lifter).affine,
-	"Div":                (*lifter).affine,
 }

@@ -1,4 +1,4 @@
-package onnxnet
+package onnxexport
 
 import (
 	"fmt"

@@ -1,16 +1,17 @@
-package operator
+package product
 
 import (
 	"math"
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
 	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
 // heads brings queries, keys or values into batch x heads x tokens x width.
-func (c *Call) heads(i int, attr string) *tensor.Tensor {
+func heads(c *operator.Call, i int, attr string) *tensor.Tensor {
 	x := c.Floats(i)
 	switch s := x.Shape; len(s) {
 	case 4:
@@ -18,32 +19,32 @@ func (c *Call) heads(i int, attr string) *tensor.Tensor {
 	case 3:
 		n := int(min(max(c.Int(attr, 0), 0), 1<<20))
 		if n < 1 || s[2]%n != 0 {
-			Fail("%s is %d, which does not divide an input of %d channels", attr, n, s)
+			operator.Fail("%s is %d, which does not divide an input of %d channels", attr, n, s)
 		}
 		d := s[2] / n
-		return c.gather(x, []int{s[0], n, s[1], d}, []int{s[1] * s[2], d, s[2], 1}, 0)
+		return c.Gather(x, []int{s[0], n, s[1], d}, []int{s[1] * s[2], d, s[2], 1}, 0)
 	}
-	Fail("its input %d of shape %d has neither three nor four axes", i, x.Shape)
+	operator.Fail("its input %d of shape %d has neither three nor four axes", i, x.Shape)
 	return nil
 }
 
 // attention is softmax(scale Q K' + mask) V, as opset 23 has it, without what generates text.
-func attention(c *Call) []*tensor.Tensor {
+func attention(c *operator.Call) []*tensor.Tensor {
 	if c.HasInput(4) || c.HasInput(5) || c.HasInput(6) {
-		Fail("it takes past keys and values (a cache), which is not supported")
+		operator.Fail("it takes past keys and values (a cache), which is not supported")
 	}
-	q := c.heads(0, "q_num_heads")
-	k := c.heads(1, "kv_num_heads")
-	v := c.heads(2, "kv_num_heads")
+	q := heads(c, 0, "q_num_heads")
+	k := heads(c, 1, "kv_num_heads")
+	v := heads(c, 2, "kv_num_heads")
 	batch, nq, tq, d := q.Shape[0], q.Shape[1], q.Shape[2], q.Shape[3]
 	nk, tk, dv := k.Shape[1], k.Shape[2], v.Shape[3]
 	if k.Shape[0] != batch || v.Shape[0] != batch || k.Shape[3] != d || v.Shape[1] != nk || v.Shape[2] != tk ||
 		nk == 0 || nq%nk != 0 || tk == 0 {
-		Fail("queries of shape %d, keys of shape %d and values of shape %d do not match", q.Shape,
+		operator.Fail("queries of shape %d, keys of shape %d and values of shape %d do not match", q.Shape,
 			k.Shape,
 			v.Shape)
 	}
-	mask := c.mask(3, []int{batch, nq, tq, tk})
+	mask := mask(c, 3, []int{batch, nq, tq, tk})
 	scale := float64(c.Float("scale", 0))
 	if scale == 0 {
 		scale = 1 / math.Sqrt(float64(d))
@@ -51,7 +52,7 @@ func attention(c *Call) []*tensor.Tensor {
 	limit, causal := float64(c.Float("softcap", 0)), c.Int("is_causal", 0) != 0
 	out := c.NewFloats([]int{batch, nq, tq, dv})
 	scores := c.NewFloats([]int{batch, nq, tq, tk})
-	c.Spend(scores.Len(), d+dv+PlainWork)
+	c.Spend(scores.Len(), d+dv+operator.PlainWork)
 	c.Divide(batch*nq, 2*scores.Len()*(d+dv), func(lo, hi int) {
 		for h := lo; h < hi; h++ {
 			kv := h/nq*nk + h%nq/(nq/nk)
@@ -73,31 +74,31 @@ func attention(c *Call) []*tensor.Tensor {
 						row[j] = float32(math.Inf(-1))
 					}
 				}
-				softmaxRow(row, row)
+				operator.SoftmaxRow(row, row)
 			}
 			matrix.Gemm(false, false, 1, s, DenseOf(v.Floats[kv*tk*dv:(kv+1)*tk*dv], tk, dv, false), 0,
 				DenseOf(out.Floats[h*tq*dv:(h+1)*tq*dv], tq, dv, false))
 		}
 	})
 	if len(c.In[0].Shape) == 4 {
-		return Single(out)
+		return operator.Single(out)
 	}
-	flat := c.gather(out, []int{batch, tq, nq, dv}, []int{nq * tq * dv, dv, tq * dv, 1}, 0)
-	return Single(flat.View([]int{batch, tq, nq * dv}))
+	flat := c.Gather(out, []int{batch, tq, nq, dv}, []int{nq * tq * dv, dv, tq * dv, 1}, 0)
+	return operator.Single(flat.View([]int{batch, tq, nq * dv}))
 }
 
 // mask is an input that is added to scores of a shape, nil if it is left out. Of truths, false
 // leaves a score out.
-func (c *Call) mask(i int, shape []int) *tensor.Tensor {
+func mask(c *operator.Call, i int, shape []int) *tensor.Tensor {
 	if !c.HasInput(i) {
 		return nil
 	}
 	m := c.Contiguous(c.In[i])
 	if s, err := tensor.Broadcast(m.Shape, shape); err != nil || !slices.Equal(s, shape) {
-		Fail("its mask of shape %d does not fit scores of shape %d", m.Shape, shape)
+		operator.Fail("its mask of shape %d does not fit scores of shape %d", m.Shape, shape)
 	}
 	out := c.NewFloats(shape)
-	c.broadcastEach(shape, [][]int{m.Shape}, func(i int, at []int) {
+	c.BroadcastEach(shape, [][]int{m.Shape}, func(i int, at []int) {
 		switch {
 		case m.IsFloat():
 			out.Floats[i] = m.Floats[at[0]]
@@ -111,8 +112,8 @@ func (c *Call) mask(i int, shape []int) *tensor.Tensor {
 }
 
 // rotary turns pairs of values of each token by the angles of its position.
-func rotary(c *Call) []*tensor.Tensor {
-	x := c.heads(0, "num_heads")
+func rotary(c *operator.Call) []*tensor.Tensor {
+	x := heads(c, 0, "num_heads")
 	cos := c.Floats(1)
 	sin := c.Floats(2)
 	batch, n, tokens, width := x.Shape[0], x.Shape[1], x.Shape[2], x.Shape[3]
@@ -123,10 +124,10 @@ func rotary(c *Call) []*tensor.Tensor {
 	half := turned / 2
 	if turned%2 != 0 || turned > width || len(cos.Shape) < 2 || cos.Shape[len(cos.Shape)-1] != half ||
 		!slices.Equal(cos.Shape, sin.Shape) {
-		Fail("its tables of shape %d do not fit rotary positions of %d of %d values", cos.Shape,
+		operator.Fail("its tables of shape %d do not fit rotary positions of %d of %d values", cos.Shape,
 			turned, width)
 	}
-	at := c.places(cos, batch, tokens)
+	at := places(c, cos, batch, tokens)
 	out := c.NewFloats(x.Shape)
 	between := c.Int("interleaved", 0) != 0
 	for i := range batch * n * tokens {
@@ -143,31 +144,31 @@ func rotary(c *Call) []*tensor.Tensor {
 		}
 	}
 	if len(c.In[0].Shape) == 4 {
-		return Single(out)
+		return operator.Single(out)
 	}
-	flat := c.gather(out, []int{batch, tokens, n, width}, []int{n * tokens * width, width, tokens * width, 1}, 0)
-	return Single(flat.View(c.In[0].Shape))
+	flat := c.Gather(out, []int{batch, tokens, n, width}, []int{n * tokens * width, width, tokens * width, 1}, 0)
+	return operator.Single(flat.View(c.In[0].Shape))
 }
 
 // places lists the row of the tables for each token of each sample.
-func (c *Call) places(table *tensor.Tensor, batch, tokens int) []int {
+func places(c *operator.Call, table *tensor.Tensor, batch, tokens int) []int {
 	at := make([]int, batch*tokens)
 	if !c.HasInput(3) {
 		if len(table.Shape) != 3 || table.Shape[0] != batch || table.Shape[1] != tokens {
-			Fail("its tables of shape %d do not fit %d x %d tokens", table.Shape, batch, tokens)
+			operator.Fail("its tables of shape %d do not fit %d x %d tokens", table.Shape, batch, tokens)
 		}
 		for i := range at {
 			at[i] = i
 		}
 		return at
 	}
-	ids := Must(c.In[3].Integers())
+	ids := operator.Must(c.In[3].Integers())
 	if len(table.Shape) != 2 || len(ids) != len(at) {
-		Fail("it has %d positions for %d x %d tokens: the numbers must be equal", len(ids), batch,
+		operator.Fail("it has %d positions for %d x %d tokens: the numbers must be equal", len(ids), batch,
 			tokens)
 	}
 	for i, v := range ids {
-		at[i] = indexOf(v, table.Shape[0])
+		at[i] = operator.IndexOf(v, table.Shape[0])
 	}
 	return at
 }
