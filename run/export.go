@@ -12,7 +12,9 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/network/onnxexport"
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
+	"github.com/kindred-ml/kindred/internal/network/published"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -75,7 +77,7 @@ func (m *Model) export() (*onnxnet.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := onnxnet.Export(m.Net, p)
+	model, err := onnxexport.Export(m.Net, p)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +90,7 @@ func (m *Model) export() (*onnxnet.Model, error) {
 		return model, nil // networks for features are written, but not imported
 	}
 	p.Exported = as.Fingerprint + " " + is.Fingerprint
-	model.Meta = onnxnet.Entries(&p, m.Net.Spec().Input)
+	model.Meta = published.Entries(&p, m.Net.Spec().Input)
 	return model, nil
 }
 
@@ -178,7 +180,7 @@ func (m *Model) Metadata() (map[string]string, error) {
 		return nil, err
 	}
 	lines := map[string]string{}
-	for _, e := range onnxnet.Entries(&p, m.Net.Spec().Input) {
+	for _, e := range published.Entries(&p, m.Net.Spec().Input) {
 		lines[e.Key] = e.Value
 	}
 	return lines, nil

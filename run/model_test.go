@@ -14,7 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/internal/network/onnxnet"
+	"github.com/kindred-ml/kindred/internal/network/onnxexport"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -160,7 +160,7 @@ func TestDistanceOfModels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		model, err := onnxnet.Export(m.Net, p)
+		model, err := onnxexport.Export(m.Net, p)
 		if err != nil {
 			t.Fatal(err)
 		}

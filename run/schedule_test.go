@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/network/onnxnet"
+	"github.com/kindred-ml/kindred/internal/network/onnxexport"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -263,7 +263,7 @@ func TestBlueFirst(t *testing.T) {
 		[]float32{104. / 255, 117. / 255, 128. / 255}) || !strings.HasPrefix(words, "BGR; ") {
 		t.Errorf("%+v, in words %s", p, words)
 	}
-	m, err := onnxnet.Export(saved.Net, p)
+	m, err := onnxexport.Export(saved.Net, p)
 	if err != nil {
 		t.Fatal(err)
 	}

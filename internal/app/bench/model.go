@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/network/onnxexport"
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 )
 
@@ -24,7 +25,7 @@ const (
 // writeNetwork writes the network of a case, its images and what comes out to a temporary folder.
 func writeNetwork(c Case) (folder string, err error) {
 	net, images, n := c.Network()
-	model, err := onnxnet.Export(net, onnxnet.Preparation{})
+	model, err := onnxexport.Export(net, onnxnet.Preparation{})
 	if err != nil {
 		return "", fmt.Errorf("bench %s: %w", c.Name, err)
 	}

@@ -3,6 +3,7 @@ package graphrun
 import (
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/product"
 	"github.com/kindred-ml/kindred/internal/network/graphrun/spatial"
 	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
@@ -18,7 +19,8 @@ type call struct {
 // compute computes a node's outputs.
 type compute func(c *call) []*tensor.Tensor
 
-// operators are those of the packages operator and spatial, and those that keep packed weights or run graphs within.
+// operators are those of the packages operator, product and spatial, and those that keep packed weights or run
+// graphs within.
 var operators = map[string]compute{
 	"Conv": convolution, "com.microsoft.FusedConv": convolution,
 	"MatMul": matMul, "com.microsoft.FusedMatMul": matMul, "Gemm": gemm, "com.microsoft.FusedGemm": gemm,
@@ -26,7 +28,7 @@ var operators = map[string]compute{
 }
 
 func init() {
-	for _, table := range []map[string]operator.Operator{operator.Table, spatial.Table} {
+	for _, table := range []map[string]operator.Operator{operator.Table, product.Table, spatial.Table} {
 		for name, op := range table {
 			operators[name] = func(c *call) []*tensor.Tensor { return op(&c.Call) }
 		}

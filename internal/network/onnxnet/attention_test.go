@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/onnxexport"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -35,7 +36,7 @@ func TestCausalAttention(t *testing.T) {
 		{at: 1, to: -9999}, {at: 1}, {at: 1, to: float32(math.NaN())}, {at: 7, to: -1e9}, {at: 0, to: 1},
 		{at: positions*positions - 1, to: -1},
 	} {
-		m, err := Export(net, Preparation{})
+		m, err := onnxexport.Export(net, Preparation{})
 		if err != nil {
 			t.Fatal(err)
 		}

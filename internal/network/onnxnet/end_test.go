@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/onnxexport"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -103,7 +104,7 @@ func TestModelsThatEndFlattened(t *testing.T) {
 				t.Errorf("%s ends with %s", spelling, kindsOf(net.Spec.Layers))
 			}
 			made := built(t, net)
-			m, err := Export(made, Preparation{})
+			m, err := onnxexport.Export(made, Preparation{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,7 +152,7 @@ func TestExportOfFlattened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := Export(net, Preparation{})
+	m, err := onnxexport.Export(net, Preparation{})
 	if err != nil {
 		t.Fatal(err)
 	}

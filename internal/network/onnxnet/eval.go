@@ -73,10 +73,12 @@ func spread(t *tensor.Tensor, shape []int) (*tensor.Tensor, error) {
 	return out[0], nil
 }
 
-func vector(v []int64) *tensor.Tensor { return tensor.Integers([]int{len(v)}, v) }
+// transposed lists the values of a matrix column by column.
+func transposed(m *tensor.Tensor) []float32 {
+	return operator.Must(operator.Eval(&onnx.Node{Op: "Transpose"}, 0, []*tensor.Tensor{m}))[0].Floats
+}
 
-// rsqrt is 1/sqrt(n).
-func rsqrt(n int) float32 { return float32(1 / math.Sqrt(float64(n))) }
+func vector(v []int64) *tensor.Tensor { return tensor.Integers([]int{len(v)}, v) }
 
 func gelu(x float64) float64 { return x * (1 + math.Erf(x/math.Sqrt2)) / 2 }
 

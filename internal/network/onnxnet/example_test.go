@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/kindred-ml/kindred/internal/network/onnxexport"
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
@@ -44,7 +45,7 @@ func ExampleExport() {
 		fmt.Println(err)
 		return
 	}
-	m, err := onnxnet.Export(net, onnxnet.Preparation{Pixels: "inverted", Mean: []float32{1}, Std: []float32{-1},
+	m, err := onnxexport.Export(net, onnxnet.Preparation{Pixels: "inverted", Mean: []float32{1}, Std: []float32{-1},
 		Fit: "stretch"})
 	if err != nil {
 		fmt.Println(err)

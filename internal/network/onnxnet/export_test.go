@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/onnxexport"
+	"github.com/kindred-ml/kindred/internal/network/published"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/safetensors"
 )
@@ -17,7 +19,7 @@ import (
 // written exports a network, writes the model and reads it.
 func written(t *testing.T, spec *nn.Spec, weights *safetensors.File, p Preparation) *onnx.Model {
 	t.Helper()
-	m, err := export(spec, weights, nil, p)
+	m, err := onnxexport.FromSpec(spec, weights, nil, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +116,7 @@ func TestExportedModelsAreRead(t *testing.T) {
 			continue
 		}
 		m := written(t, net.Spec, net.Weights, p)
-		if d := m.Graph.Inputs[0].Shape[0]; d.Size != 0 || d.Name != "batch" || m.Opset() != exportOpset {
+		if d := m.Graph.Inputs[0].Shape[0]; d.Size != 0 || d.Name != "batch" || m.Opset() != 17 {
 			t.Errorf("%s: batch %+v, opset %d", name, d, m.Opset())
 		}
 		back, err := Import(m, Options{})
@@ -123,7 +125,7 @@ func TestExportedModelsAreRead(t *testing.T) {
 			continue
 		}
 		want := p
-		want.Source = fromMetadata
+		want.Source = published.FromMetadata
 		if !reflect.DeepEqual(back.Preparation, want) {
 			t.Errorf("%s: preparation %+v", name, back.Preparation)
 		}

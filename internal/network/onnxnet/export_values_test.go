@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/onnxexport"
 	"github.com/kindred-ml/kindred/internal/test/netcases"
 	"github.com/kindred-ml/kindred/nn"
 )
@@ -20,7 +21,7 @@ func TestRotaryIsWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := Export(net, Preparation{})
+		m, err := onnxexport.Export(net, Preparation{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +83,7 @@ func TestAdaptersAreMerged(t *testing.T) {
 	}
 	var files [3]bytes.Buffer
 	for i, n := range []*nn.Net{net, merged, plain} {
-		m, err := Export(n, Preparation{})
+		m, err := onnxexport.Export(n, Preparation{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/onnxexport"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
@@ -112,7 +113,7 @@ func TestFrozenModelsAreWritten(t *testing.T) {
 		if err := made.SetState(state); err != nil {
 			t.Fatal(err)
 		}
-		m, err := Export(made, Preparation{Pixels: "unit"})
+		m, err := onnxexport.Export(made, Preparation{Pixels: "unit"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +139,7 @@ func TestFrozenModelsAreWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Export(made, Preparation{}); err == nil || !strings.Contains(err.Error(), "opset 9") {
+	if _, err := onnxexport.Export(made, Preparation{}); err == nil || !strings.Contains(err.Error(), "opset 9") {
 		t.Errorf("opset 9: %v", err)
 	}
 }

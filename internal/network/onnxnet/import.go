@@ -122,7 +122,7 @@ func convert(m *onnx.Model, opt Options) (*Network, error) {
 	if err == nil || opt.Trainable || opt.isTrial || errors.As(err, &large) || errors.As(err, &sure) {
 		return net, err
 	}
-	whole := &Network{Weights: &safetensors.File{}, Preparation: preparation(m)}
+	whole := &Network{Weights: &safetensors.File{}, Preparation: published.FromEntries(m.Meta)}
 	if fails := whole.importFrozen(m, image, opt); errors.As(fails, &sure) {
 		return nil, fails
 	} else if fails != nil {
@@ -143,7 +143,7 @@ func lift(m *onnx.Model, image *onnx.Value, opt Options) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	net := &Network{Weights: &safetensors.File{}, Preparation: preparation(m),
+	net := &Network{Weights: &safetensors.File{}, Preparation: published.FromEntries(m.Meta),
 		evidence: rangeFromModel(m, image, shape, f)}
 	end, whole, err := net.findEnd(g, m, opt.Cut)
 	if err != nil {
@@ -335,7 +335,7 @@ func (net *Network) findEnd(g *graph, m *onnx.Model, cut string) (end *value, wh
 		v := g.values[name]
 		return v != nil && v.known == nil && v != g.image
 	})
-	return g.values[name], whole || net.Preparation.Source == fromMetadata, err
+	return g.values[name], whole || net.Preparation.Source == published.FromMetadata, err
 }
 
 // chosenOutput returns the output that a network ends with, of those that the image has a part in, and

@@ -10,6 +10,28 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
+// readers make layers of the operators that have one input which depends on the image.
+// What is computed from pieces, as activations are, is recognised by its values.
+var readers = map[string]func(*lifter, *layerChain, *node){
+	"Pad":                (*lifter).pad,
+	"Conv":               (*lifter).conv,
+	"MaxPool":            (*lifter).pool,
+	"AveragePool":        (*lifter).pool,
+	"GlobalAveragePool":  (*lifter).globalPool,
+	"GlobalMaxPool":      (*lifter).globalPool,
+	"ReduceMean":         (*lifter).globalPool,
+	"ReduceMax":          (*lifter).globalPool,
+	"BatchNormalization": (*lifter).batchNorm,
+	"LayerNormalization": (*lifter).layerNorm,
+	"LpNormalization":    (*lifter).liftUnit,
+	"Gemm":               (*lifter).gemm,
+	"MatMul":             (*lifter).matMul,
+	"Add":                (*lifter).affine,
+	"Sub":                (*lifter).affine,
+	"Mul":                (*lifter).affine,
+	"Div":                (*lifter).affine,
+}
+
 // operator lifts a node with one input that depends on the image. Like the readers of the operators it fails as
 // operators do.
 func (l *lifter) operator(s *layerChain, n *node) {
@@ -284,7 +306,7 @@ func (l *lifter) gemm(s *layerChain, n *node) {
 		in, out = out, in
 		values = append(values, w.Floats...)
 	} else {
-		values = transposed(w.Floats, in, out)
+		values = transposed(w.View([]int{in, out}))
 	}
 	for i := range values {
 		values[i] *= alpha
@@ -303,16 +325,6 @@ func (l *lifter) gemm(s *layerChain, n *node) {
 	l.liftLinear(s, n, in, out, values, bias)
 }
 
-func transposed(v []float32, rows, cols int) []float32 {
-	out := make([]float32, len(v))
-	for i := range rows {
-		for j := range cols {
-			out[j*rows+i] = v[i*cols+j]
-		}
-	}
-	return out
-}
-
 func (l *lifter) matMul(s *layerChain, n *node) {
 	w := weights(n, 1, "weights")
 	if n.in[0].known != nil {
@@ -322,7 +334,7 @@ func (l *lifter) matMul(s *layerChain, n *node) {
 		operator.Fail("weights of shape %d are not a matrix", w.Shape)
 	}
 	in, out := w.Shape[len(w.Shape)-2], w.Shape[len(w.Shape)-1]
-	l.liftLinear(s, n, in, out, transposed(w.Floats, in, out), nil)
+	l.liftLinear(s, n, in, out, transposed(w.View([]int{in, out})), nil)
 }
 
 // liftLinear adds a linear layer, or a dense one where there is one position or

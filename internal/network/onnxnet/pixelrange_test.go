@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/published"
 )
 
 // values adds an initializer with the given values.
@@ -74,7 +75,7 @@ func (b *builder) opened(t *testing.T, text string) string {
 // parseNumbers reads a list of numbers as the metadata of a model has it.
 func parseNumbers(t *testing.T, list string) []float32 {
 	t.Helper()
-	p := preparation(&onnx.Model{Meta: []Entry{{Key: keyMean, Value: list}}})
+	p := published.FromEntries([]onnx.Entry{{Key: "kindred.mean", Value: list}})
 	if p.Mean == nil {
 		t.Fatalf("%q is no list of numbers", list)
 	}
@@ -244,7 +245,8 @@ func TestOrderOfEvidence(t *testing.T) {
 		pixels, source      string
 		note                string
 	}{
-		{name: "resnet.onnx", meta: "clip", opening: "div 255", processor: half, pixels: "clip", source: fromMetadata},
+		{name: "resnet.onnx", meta: "clip", opening: "div 255", processor: half, pixels: "clip",
+			source: published.FromMetadata},
 		{name: "resnet.onnx", processor: clip, config: half, source: processorFile,
 			pixels: "0.48145467,0.4578275,0.40821072/0.26862955,0.2613026,0.2757771"},
 		{name: "resnet.onnx", config: half, pixels: halved, source: configFile},
@@ -269,7 +271,7 @@ func TestOrderOfEvidence(t *testing.T) {
 			b.m.Graph.Inputs[0].Type = onnx.Uint8
 		}
 		if c.meta != "" {
-			b.m.Meta = []Entry{{Key: keyPixels, Value: c.meta}}
+			b.m.Meta = []onnx.Entry{{Key: "kindred.pixels", Value: c.meta}}
 		}
 		m := b.end(b.node("Conv", []string{b.opened(t, c.opening), b.floats(4, 3, 3, 3)}))
 		beside := map[string]string{}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/onnxexport"
 	"github.com/kindred-ml/kindred/internal/test/netcases"
 	"github.com/kindred-ml/kindred/nn"
 )
@@ -135,7 +136,7 @@ func TestExportInBytes(t *testing.T) {
 				return // nor is it in float32: of 2 x 3 x 3 the channels are taken to be last
 			}
 			ran++
-			m, err := Export(net, Preparation{})
+			m, err := onnxexport.Export(net, Preparation{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +187,7 @@ func TestExportBetweenBytes(t *testing.T) {
 		}
 		x := images(spec.Input, 2, 7)
 		_, net := inBytes(t, spec, x, 2)
-		m, err := Export(net, Preparation{})
+		m, err := onnxexport.Export(net, Preparation{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,29 +231,6 @@ func onlyReader(m *onnx.Model, v string) string {
 	return m.Graph.Nodes[i].Outputs[0]
 }
 
-// A bias that is far larger than its channel's products fits, and a channel of zeros.
-func TestFiltersOfOddChannels(t *testing.T) {
-	s := &nn.ByteSum{In: nn.ByteScale{Unit: 0.01, Zero: 3}, Q: []int8{127, -5, 127, 64, 0, 0, 1, -127},
-		Unit: []float64{-1e-4, 1e-12, 0, 0}, Offset: []float64{0.5, -7, 3, 0}}
-	f := filtersOf(s)
-	for k, unit := range f.unit {
-		if !(unit > 0) {
-			t.Errorf("channel %d has the unit %g", k, unit)
-		}
-		own := float64(unit) * float64(float32(s.In.Unit))
-		if d := math.Abs(float64(f.bias[k])*own - s.Offset[k]); d > own {
-			t.Errorf("channel %d: bias %d is off by %g", k, f.bias[k], d)
-		}
-		for i := 2 * k; i < 2*k+2; i++ {
-			want := float64(s.Q[i]) * s.Unit[k]
-			most := max(1e-6*math.Abs(want), 0.51*math.Abs(s.Offset[k])/maxBias)
-			if d := math.Abs(float64(f.q[i])*own - want); d > most {
-				t.Errorf("channel %d: weight %d is off by %g", k, f.q[i], d)
-			}
-		}
-	}
-}
-
 // ONNX Runtime's embeddings differ from those of the network by less than three times what 8 bits
 // differ from float32: it also rounds before residuals and curved activations, and a value
 // near a half between two bytes may become either.
@@ -268,7 +246,7 @@ func TestONNXRuntimeInBytes(t *testing.T) {
 		const n = 3
 		x := images(spec.Input, n, 7)
 		whole, net := inBytes(t, spec, x, n)
-		m, err := Export(net, Preparation{})
+		m, err := onnxexport.Export(net, Preparation{})
 		if err != nil {
 			t.Fatal(err)
 		}

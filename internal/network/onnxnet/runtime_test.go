@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/onnxexport"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/safetensors"
 	"github.com/kindred-ml/kindred/nn/zoo"
@@ -120,7 +121,7 @@ func runtime(t *testing.T, dir string) func([]*judged) {
 // writeCase writes a network as a model, and its images.
 func writeCase(t *testing.T, dir, name string, net *Network, x []float32, n int) *judged {
 	t.Helper()
-	m, err := export(net.Spec, net.Weights, nil, Preparation{})
+	m, err := onnxexport.FromSpec(net.Spec, net.Weights, nil, Preparation{})
 	if err != nil {
 		t.Fatal(err)
 	}

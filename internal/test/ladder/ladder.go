@@ -215,14 +215,19 @@ func learning() []Package {
 		{"internal/network/graphrun/operator", "the operators of ONNX on tensors of any axes",
 			"internal/base/budget internal/base/par internal/format/onnx internal/kernel/simd matrix " +
 				"internal/network/graphrun/tensor"},
+		{"internal/network/graphrun/product",
+			"the operators of ONNX that multiply matrices: Einsum, attention, products of integers",
+			"internal/format/onnx internal/kernel/simd matrix internal/network/graphrun/tensor " +
+				"internal/network/graphrun/operator"},
 		{"internal/network/graphrun/spatial",
 			"the operators of ONNX with windows and positions: convolutions, pools, resampling",
 			"internal/base/budget internal/format/onnx internal/kernel/simd matrix " +
-				"internal/network/graphrun/tensor internal/network/graphrun/operator"},
+				"internal/network/graphrun/tensor internal/network/graphrun/operator " +
+				"internal/network/graphrun/product"},
 		{"internal/network/graphrun", "programs of ONNX graphs, run as they stand on the kernels of the engine",
 			"internal/base/budget internal/base/escape internal/format/onnx internal/network/conv " +
 				"internal/network/graphrun/tensor internal/network/graphrun/operator " +
-				"internal/network/graphrun/spatial"},
+				"internal/network/graphrun/product internal/network/graphrun/spatial"},
 		{"internal/compute/exact/quantized",
 			"rows coded in 8 bits, 16 bits or float32: scores of blocks, and the error of coding",
 			"internal/base/par internal/kernel/dot8 internal/kernel/dot16 matrix"},
@@ -256,8 +261,10 @@ func learning() []Package {
 			"internal/base/enum nn/safetensors internal/format/torchfile nn"},
 		{"internal/network/published",
 			"what the publishers of a network say beside its weights: heads, activation, preparation",
-			"internal/base/escape internal/base/fileinfo internal/format/strictjson nn nn/zoo"},
-		{"internal/network/onnxnet", "ONNX models into networks, and networks into ONNX models",
+			"internal/base/escape internal/base/fileinfo internal/format/onnx internal/format/strictjson nn nn/zoo"},
+		{"internal/network/onnxexport", "networks into ONNX models",
+			"internal/format/onnx nn/safetensors nn internal/network/published"},
+		{"internal/network/onnxnet", "ONNX models into networks",
 			"internal/base/budget internal/base/escape internal/base/fileinfo internal/format/onnx " +
 				"nn/safetensors nn nn/zoo internal/network/published internal/network/graphrun " +
 				"internal/network/graphrun/tensor internal/network/graphrun/operator " +
@@ -284,13 +291,20 @@ func samples() []Package {
 			"internal/base/budget internal/base/enum internal/format/avif internal/format/colourspace " +
 				"internal/format/heic internal/format/isobmff internal/format/jpeg internal/format/jxl " +
 				"internal/format/wasm internal/kernel/pix internal/kernel/simd golang.org/x/image"},
-		{"data", "data sets in their layouts, label rules, loaders",
-			"internal/base/braces internal/base/budget internal/base/classname internal/base/home " +
-				"internal/base/option internal/base/fileinfo internal/base/rootfs internal/base/par " +
-				"internal/base/enum internal/base/atomic matrix embedding internal/format/idx " +
-				"internal/format/matfile internal/format/tarfile internal/format/zipfile data/imaging " +
-				"internal/format/imagepack internal/format/plaintext golang.org/x/text " +
-				"internal/format/strictjson"},
+		{"data/internal/tree", "the files of a data set in a folder, an archive, a file system or shards",
+			"internal/base/budget internal/base/fileinfo internal/base/par internal/base/rootfs " +
+				"internal/format/zipfile data/imaging golang.org/x/text"},
+		{"data/internal/layout", "recognises how a data set is stored, and lists its samples",
+			"internal/base/atomic internal/base/braces internal/base/budget internal/base/classname " +
+				"internal/base/fileinfo internal/base/home internal/base/option internal/base/par " +
+				"internal/base/rootfs internal/format/idx internal/format/matfile internal/format/plaintext " +
+				"internal/format/strictjson internal/format/tarfile matrix embedding data/imaging " +
+				"data/internal/tree"},
+		{"data", "data sets, their labels, images and loaders",
+			"internal/base/atomic internal/base/budget internal/base/classname internal/base/enum " +
+				"internal/base/home internal/base/option internal/base/par internal/format/imagepack " +
+				"internal/format/plaintext matrix embedding data/imaging data/internal/layout " +
+				"data/internal/tree golang.org/x/text"},
 		{"data/split", "divides a data set: train, test, validation, folds, groups of photos taken together",
 			"internal/base/classname internal/base/enum internal/base/par data data/imaging"},
 		{"data/sample", "class-balanced batches", ""},
@@ -383,7 +397,8 @@ func running() []Package {
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/enum " +
 				"internal/base/fileinfo internal/base/rootfs internal/base/atomic internal/base/home " +
 				"internal/base/lock internal/compute/pair " +
-				"objective loss matrix nn nn/zoo train internal/network/published internal/network/onnxnet data " +
+				"objective loss matrix nn nn/zoo train internal/network/published internal/network/onnxexport " +
+				"internal/network/onnxnet data " +
 				"data/split data/sample data/imaging eval discover embedding nn/safetensors " +
 				"github.com/goccy/go-yaml gonum.org/v1/gonum internal/format/plaintext " +
 				"run/internal/embedder run/internal/feed run/internal/keys run/internal/ranks " +

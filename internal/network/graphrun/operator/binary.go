@@ -267,7 +267,7 @@ func (c *Call) pairInts(op string, x, y *tensor.Tensor) *tensor.Tensor {
 	}
 	shape := Must(tensor.Broadcast(x.Shape, y.Shape))
 	out := c.New(shape, x.Type)
-	c.broadcastEach(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
+	c.BroadcastEach(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
 		out.Ints[i] = tensor.Wrap(f(x.Ints[at[0]], y.Ints[at[1]]), out.Type)
 	})
 	return out
@@ -277,7 +277,7 @@ func (c *Call) powMixed(x, y *tensor.Tensor) *tensor.Tensor {
 	x, y = c.Contiguous(x), c.Contiguous(y)
 	shape := Must(tensor.Broadcast(x.Shape, y.Shape))
 	out := c.NewLike(x, shape)
-	c.broadcastEach(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
+	c.BroadcastEach(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
 		v := math.Pow(x.Value(at[0]), y.Value(at[1]))
 		if x.IsFloat() {
 			out.Floats[i] = float32(v)
@@ -292,7 +292,7 @@ func (c *Call) compare(f func(a, b float64) bool, x, y *tensor.Tensor) *tensor.T
 	x, y = c.Contiguous(x), c.Contiguous(y)
 	shape := Must(tensor.Broadcast(x.Shape, y.Shape))
 	out := c.New(shape, onnx.Bool)
-	c.broadcastEach(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
+	c.BroadcastEach(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
 		out.Ints[i] = 0
 		if f(x.Value(at[0]), y.Value(at[1])) {
 			out.Ints[i] = 1
@@ -328,7 +328,7 @@ func where(c *Call) []*tensor.Tensor {
 	truth := Must(in[0].Integers())
 	shape := Must(tensor.Broadcast(shapes...))
 	out := c.NewLike(in[1], shape)
-	c.broadcastEach(shape, shapes, func(i int, at []int) {
+	c.BroadcastEach(shape, shapes, func(i int, at []int) {
 		k := 2
 		if truth[at[0]] != 0 {
 			k = 1

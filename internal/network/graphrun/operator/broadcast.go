@@ -4,9 +4,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
-// broadcastEach calls body for each value of a shape with the offsets of operands that are repeated to
+// BroadcastEach calls body for each value of a shape with the offsets of operands that are repeated to
 // fill it.
-func (c *Call) broadcastEach(shape []int, operands [][]int, body func(i int, at []int)) {
+func (c *Call) BroadcastEach(shape []int, operands [][]int, body func(i int, at []int)) {
 	if tensor.Size(shape) == 0 {
 		return
 	}

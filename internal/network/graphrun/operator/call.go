@@ -204,8 +204,8 @@ func (c *Call) indices() *tensor.Tensor {
 	return c.In[1]
 }
 
-// indexOf checks an index, which may count from the end.
-func indexOf(v int64, side int) int {
+// IndexOf checks an index, which may count from the end.
+func IndexOf(v int64, side int) int {
 	if v < 0 {
 		v += int64(side)
 	}

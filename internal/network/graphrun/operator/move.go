@@ -8,8 +8,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
-// gather makes a tensor of the values of x at the offsets that strides give.
-func (c *Call) gather(x *tensor.Tensor, shape, stride []int, start int) *tensor.Tensor {
+// Gather makes a tensor of the values of x at the offsets that strides give.
+func (c *Call) Gather(x *tensor.Tensor, shape, stride []int, start int) *tensor.Tensor {
 	out := c.NewLike(x, shape)
 	if out.Len() == 0 {
 		return out
@@ -82,7 +82,7 @@ func transpose(c *Call) []*tensor.Tensor {
 		return Single(out)
 	}
 	x = c.Contiguous(x)
-	return Single(c.gather(x, to, stride, 0))
+	return Single(c.Gather(x, to, stride, 0))
 }
 
 func permutation(perm []int64, rank int) []int {
@@ -151,7 +151,7 @@ func slice(c *Call) []*tensor.Tensor {
 	if slices.Equal(to, x.Shape) && from == 0 && slices.Equal(stride, tensor.Strides(x.Shape)) {
 		return Single(x)
 	}
-	return Single(c.gather(x, to, stride, from))
+	return Single(c.Gather(x, to, stride, from))
 }
 
 // clampSlice cuts a bound of a slice to those that exist.
@@ -199,7 +199,7 @@ func split(c *Call) []*tensor.Tensor {
 	for _, p := range parts {
 		to := slices.Clone(x.Shape)
 		to[axis] = int(p)
-		t := c.gather(x, to, stride, at*stride[axis])
+		t := c.Gather(x, to, stride, at*stride[axis])
 		list = append(list, t)
 		at += int(p)
 	}
@@ -214,7 +214,7 @@ func expand(c *Call) []*tensor.Tensor {
 	if slices.Equal(to, x.Shape) {
 		return Single(x)
 	}
-	return Single(c.gather(x, to, tensor.SpreadStrides(x.Shape, to), 0))
+	return Single(c.Gather(x, to, tensor.SpreadStrides(x.Shape, to), 0))
 }
 
 func tile(c *Call) []*tensor.Tensor {
@@ -237,7 +237,7 @@ func tile(c *Call) []*tensor.Tensor {
 		}
 		to = append(to, int(side))
 	}
-	out := c.gather(x, wide, stride, 0)
+	out := c.Gather(x, wide, stride, 0)
 	return Single(out.View(to))
 }
 
@@ -297,7 +297,7 @@ func depthToSpace(c *Call) []*tensor.Tensor {
 	if c.Text("mode", "DCR") == "CRD" {
 		stride = []int{ch * b * b * area, b * b * area, w, b * area, 1, area}
 	}
-	out := c.gather(x, wide, stride, 0)
+	out := c.Gather(x, wide, stride, 0)
 	return Single(out.View([]int{n, ch, h * b, w * b}))
 }
 
@@ -309,6 +309,6 @@ func spaceToDepth(c *Call) []*tensor.Tensor {
 	}
 	n, ch, h, w := x.Shape[0], x.Shape[1], x.Shape[2]/b, x.Shape[3]/b
 	line, area := x.Shape[3], x.Shape[2]*x.Shape[3]
-	out := c.gather(x, []int{n, b, b, ch, h, w}, []int{ch * area, line, 1, area, b * line, b}, 0)
+	out := c.Gather(x, []int{n, b, b, ch, h, w}, []int{ch * area, line, 1, area, b * line, b}, 0)
 	return Single(out.View([]int{n, b * b * ch, h, w}))
 }

@@ -157,7 +157,7 @@ func (c *Call) normalizeRows(x *tensor.Tensor, centred bool, weights ...int) []*
 		if s, err := tensor.Broadcast(t.Shape, x.Shape[axis:]); err != nil || tensor.Size(s) != width {
 			Fail("its weights of shape %d do not fit values of shape %d", t.Shape, x.Shape[axis:])
 		}
-		c.broadcastEach(x.Shape[axis:], [][]int{leadingOnes(t.Shape, len(x.Shape)-axis)},
+		c.BroadcastEach(x.Shape[axis:], [][]int{leadingOnes(t.Shape, len(x.Shape)-axis)},
 			func(k int, at []int) { affine[i][k] = t.Floats[at[0]] })
 	}
 	y := c.NewFloats(x.Shape)

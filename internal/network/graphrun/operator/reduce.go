@@ -144,12 +144,12 @@ func reduce(c *Call) []*tensor.Tensor {
 		out := c.overPositions(x, c.Node.Op == "ReduceMean")
 		return Single(out.View(to))
 	}
-	return Single(c.reduceTo(c.Node.Op, c.Contiguous(x), axes, to))
+	return Single(c.ReduceTo(c.Node.Op, c.Contiguous(x), axes, to))
 }
 
-// reduceTo brings the axes that an operator reduces to the end, so that each of its results is that of one row. The
+// ReduceTo brings the axes that an operator reduces to the end, so that each of its results is that of one row. The
 // result has the shape to.
-func (c *Call) reduceTo(op string, x *tensor.Tensor, axes, to []int) *tensor.Tensor {
+func (c *Call) ReduceTo(op string, x *tensor.Tensor, axes, to []int) *tensor.Tensor {
 	own := tensor.Strides(x.Shape)
 	var shape, stride []int
 	n := 1
@@ -163,7 +163,7 @@ func (c *Call) reduceTo(op string, x *tensor.Tensor, axes, to []int) *tensor.Ten
 		n *= x.Shape[i]
 	}
 	if !slices.Equal(shape, x.Shape) || !slices.Equal(stride, own) {
-		x = c.gather(x, shape, stride, 0)
+		x = c.Gather(x, shape, stride, 0)
 	}
 	out := c.NewLike(x, to)
 	if !x.IsFloat() {

@@ -35,7 +35,7 @@ func elements(shape []int, index *tensor.Tensor, axis int, body func(i, at int))
 			place[k] = rest % index.Shape[k]
 			rest /= index.Shape[k]
 		}
-		at := indexOf(v, shape[axis])
+		at := IndexOf(v, shape[axis])
 		off := 0
 		for k, p := range place {
 			if k == axis {
@@ -71,7 +71,7 @@ func blocks(shape []int, index *tensor.Tensor, batch int, body func(i, at, n int
 			off = i / each * own[batch-1]
 		}
 		for k := range width {
-			at := indexOf(index.Ints[i*width+k], shape[batch+k])
+			at := IndexOf(index.Ints[i*width+k], shape[batch+k])
 			off += at * own[batch+k]
 		}
 		body(i, off, n)
@@ -208,7 +208,7 @@ func gather(c *Call) []*tensor.Tensor {
 	to := 0
 	for b := range before {
 		for _, v := range index {
-			i := indexOf(v, side)
+			i := IndexOf(v, side)
 			out.Copy(to, x, (b*side+i)*inner, inner)
 			to += inner
 		}

@@ -56,7 +56,7 @@ func (c *Call) placeIn(i, n, otherwise int) int {
 	if !c.HasInput(i) {
 		return otherwise
 	}
-	return indexOf(Must(c.In[i].Only("its position")), n)
+	return IndexOf(Must(c.In[i].Only("its position")), n)
 }
 
 func sequenceInsert(c *Call) []*tensor.Tensor {
@@ -146,7 +146,7 @@ func splitToSequence(c *Call) []*tensor.Tensor {
 		}
 		shape := slices.Clone(x.Shape)
 		shape[axis] = int(p)
-		t := c.Clone(c.gather(x, shape, own, at*own[axis]))
+		t := c.Clone(c.Gather(x, shape, own, at*own[axis]))
 		if single {
 			t.Shape = slices.Delete(shape, axis, axis+1)
 		}

@@ -25,9 +25,9 @@ func softmax(c *Call) []*tensor.Tensor {
 		side, inner = side*inner, 1
 	}
 	if inner != 1 { // bring the axis to the end and back
-		turned := c.gather(x, []int{outer, inner, side}, []int{side * inner, 1, inner}, 0)
+		turned := c.Gather(x, []int{outer, inner, side}, []int{side * inner, 1, inner}, 0)
 		turned = c.softmaxRows(turned, outer*inner, side)
-		out := c.gather(turned, []int{outer, side, inner}, []int{side * inner, 1, side}, 0)
+		out := c.Gather(turned, []int{outer, side, inner}, []int{side * inner, 1, side}, 0)
 		return Single(out.View(x.Shape))
 	}
 	return Single(c.softmaxRows(x, outer, side))
@@ -63,16 +63,16 @@ func (c *Call) softmaxRows(x *tensor.Tensor, rows, width int) *tensor.Tensor {
 				}
 				to[best] = 1
 			default:
-				softmaxRow(to, from)
+				SoftmaxRow(to, from)
 			}
 		}
 	})
 	return y
 }
 
-// softmaxRow computes y = exp(x) / sum of exp(x); y may be x. Values that are far below the
+// SoftmaxRow computes y = exp(x) / sum of exp(x); y may be x. Values that are far below the
 // largest, as those that a mask leaves out, give zero.
-func softmaxRow(y, x []float32) {
+func SoftmaxRow(y, x []float32) {
 	top := simd.Max(x)
 	if math.IsInf(float64(top), 0) {
 		var sum float64

@@ -62,11 +62,8 @@ var Table = map[string]Operator{
 	"LayerNormalization": layerNorm, "RMSNormalization": layerNorm, "LpNormalization": lpNorm, "LRN": lrn,
 	"SimplifiedLayerNormalization": layerNorm, // ONNX Runtime writes it without a domain
 	"MeanVarianceNormalization":    meanVariance,
-	"Einsum":                       einsum, "Attention": attention,
-	"RotaryEmbedding": rotary,
-	"QuantizeLinear":  quantize, "DequantizeLinear": dequantize, "DynamicQuantizeLinear": dynamicQuantize,
-	"MatMulInteger": matMulInteger,
-	"QLinearMatMul": qlinearMatMul,
+
+	"QuantizeLinear": quantize, "DequantizeLinear": dequantize, "DynamicQuantizeLinear": dynamicQuantize,
 
 	"SequenceEmpty": sequenceEmpty, "SequenceConstruct": sequenceConstruct,
 	"SequenceInsert": sequenceInsert, "SequenceErase": sequenceErase, "SequenceAt": sequenceAt,

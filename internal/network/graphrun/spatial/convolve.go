@@ -3,6 +3,7 @@ package spatial
 import (
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/internal/network/graphrun/operator"
+	"github.com/kindred-ml/kindred/internal/network/graphrun/product"
 	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -16,7 +17,7 @@ func convInteger(c *operator.Call) []*tensor.Tensor {
 		}
 		zero = z.Ints[0]
 	}
-	f := c.SubtractZero(c.In[1], c.OptionalInput(3), 0)
+	f := product.SubtractZero(c, c.In[1], c.OptionalInput(3), 0)
 	if c.In[0].IsFloat() || f.IsFloat() {
 		operator.Fail("its input must hold integers")
 	}
@@ -25,7 +26,7 @@ func convInteger(c *operator.Call) []*tensor.Tensor {
 
 func qlinearConv(c *operator.Call) []*tensor.Tensor {
 	c.RequireInputs(8)
-	f := c.SubtractZero(c.In[3], c.In[5], 0)
+	f := product.SubtractZero(c, c.In[3], c.In[5], 0)
 	if c.In[0].IsFloat() || f.IsFloat() || c.In[2].IsFloat() || c.In[2].Len() != 1 {
 		operator.Fail("its inputs must be integers with a single zero point")
 	}
@@ -34,7 +35,7 @@ func qlinearConv(c *operator.Call) []*tensor.Tensor {
 	if c.HasInput(8) {
 		bias = operator.Must(c.In[8].Integers())
 	}
-	return c.Requantize(sum, 1, bias)
+	return product.Requantize(c, sum, 1, bias)
 }
 
 // col2Im adds blocks of values up at the places that windows took them from.
@@ -117,8 +118,8 @@ func Convolve(c *operator.Call, f *tensor.Tensor, w *Window, groups int) *tensor
 			c.RunRanges(few, few*width, func(lo, hi int) {
 				w.columns(rows.Floats[lo*width:hi*width], from, p+lo, p+hi, cg, taps)
 			})
-			matrix.Gemm(false, true, 1, operator.DenseOf(f.Floats[g*kg*width:(g+1)*kg*width], kg, width, false),
-				operator.DenseOf(rows.Floats[:few*width], few, width, false), 0,
+			matrix.Gemm(false, true, 1, product.DenseOf(f.Floats[g*kg*width:(g+1)*kg*width], kg, width, false),
+				product.DenseOf(rows.Floats[:few*width], few, width, false), 0,
 				&matrix.Dense{Rows: kg, Cols: few, Stride: positions, Data: y.Floats[(n*out+g*kg)*positions+p:]})
 		}
 	}
@@ -165,9 +166,9 @@ func convTranspose(c *operator.Call) []*tensor.Tensor {
 	sums := c.NewFloats([]int{width, positions})
 	c.Spend(x.Shape[0]*groups, sums.Len(), cg)
 	for i := range x.Shape[0] * groups {
-		matrix.Gemm(true, false, 1, operator.DenseOf(f.Floats[i%groups*cg*width:][:cg*width], width, cg, true),
-			operator.DenseOf(x.Floats[i*cg*positions:(i+1)*cg*positions], cg, positions, false), 0,
-			operator.DenseOf(sums.Floats, width, positions, false))
+		matrix.Gemm(true, false, 1, product.DenseOf(f.Floats[i%groups*cg*width:][:cg*width], width, cg, true),
+			product.DenseOf(x.Floats[i*cg*positions:(i+1)*cg*positions], cg, positions, false), 0,
+			product.DenseOf(sums.Floats, width, positions, false))
 		to := y.Floats[i*kg*area : (i+1)*kg*area]
 		c.RunRanges(kg, len(sums.Floats), func(lo, hi int) {
 			place := make([]int, len(w.Out))
@@ -281,7 +282,7 @@ func wholeConv(c *operator.Call, x, f *tensor.Tensor, zero int64) *tensor.Tensor
 		}
 		g := i % groups
 		part := tensor.Integers([]int{kg, width}, f.Ints[g*kg*width:(g+1)*kg*width])
-		sum := c.IntegerProducts(part, cols, onnx.Int32)
+		sum := product.MultiplyIntegers(c, part, cols, onnx.Int32)
 		copy(out.Ints[i*kg*positions:], sum.Ints)
 	}
 	return out
