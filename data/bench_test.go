@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/internal/tree"
 	"github.com/kindred-ml/kindred/internal/test/refdata"
 )
 
@@ -44,11 +45,10 @@ func normalization(b *testing.B, name string) imaging.Normalization {
 // cub100, kept in memory, to normalised samples.
 func BenchmarkFromJPEG(b *testing.B) {
 	d := open(b, refdata.Path(b, "data", "cub100"))
-	files := d.Source.(*files)
+	files := d.Source.(*tree.Files)
 	content := make([][]byte, 1000)
 	for i := range content {
-		at := files.list[i*d.Len()/len(content)]
-		c, err := at.tree.read(at.name, nil)
+		c, err := files.Content(i*d.Len()/len(content), nil)
 		if err != nil {
 			b.Fatal(err)
 		}

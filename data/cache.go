@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/internal/tree"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/home"
 	"github.com/kindred-ml/kindred/internal/base/par"
@@ -48,7 +49,7 @@ type CacheOptions struct {
 // its checksum when it is read from the cache. Sets in memory are returned unchanged. The file
 // stays open until Close, which closes d too.
 func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error) {
-	src, ok := d.Source.(*files)
+	src, ok := d.Source.(*tree.Files)
 	if !ok {
 		return d, nil
 	}
@@ -96,17 +97,17 @@ func CacheHome() (string, error) {
 }
 
 // cacheKey hashes everything that the content of the cache depends on.
-func (d *Dataset) cacheKey(ctx context.Context, src *files, opt CacheOptions) (imagepack.Key, error) {
-	all := make([]int, len(src.list))
+func (d *Dataset) cacheKey(ctx context.Context, src *tree.Files, opt CacheOptions) (imagepack.Key, error) {
+	all := make([]int, src.Count())
 	for i := range all {
 		all[i] = i
 	}
-	sums := src.digests(ctx, all)
+	sums := src.Digests(ctx, all)
 	if err := ctx.Err(); err != nil {
 		return imagepack.Key{}, err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "kindred cache 5\n%d\n%d\n", opt.Side, len(src.list))
+	fmt.Fprintf(h, "kindred cache 5\n%d\n%d\n", opt.Side, src.Count())
 	if opt.Smooth {
 		fmt.Fprintln(h, "smooth")
 	}
@@ -116,8 +117,8 @@ func (d *Dataset) cacheKey(ctx context.Context, src *files, opt CacheOptions) (i
 	if opt.Side > 0 {
 		fmt.Fprintln(h, "shrunk in decoding")
 	}
-	for i, f := range src.list {
-		fmt.Fprintf(h, "%q %s\n", f.name, sums[i])
+	for i := range src.Count() {
+		fmt.Fprintf(h, "%q %s\n", src.Name(i), sums[i])
 		if d.Boxes != nil {
 			r := d.Boxes[i]
 			binary.Write(h, binary.LittleEndian,

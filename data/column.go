@@ -3,7 +3,9 @@ package data
 import (
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/kindred-ml/kindred/data/internal/layout"
 	"github.com/kindred-ml/kindred/internal/base/classname"
 )
 
@@ -77,4 +79,65 @@ func newNumberColumn(name string, values []int64) Column {
 		c.IDs[i] = seen[v]
 	}
 	return c
+}
+
+// splitClassesInHalf returns the papers' class-disjoint split: the first half of the classes (rounded down)
+// trains, and the rest tests.
+func splitClassesInHalf(c *Column) []Split {
+	out := make([]Split, len(c.IDs))
+	for i, id := range c.IDs {
+		out[i] = Test
+		if int(id) < len(c.Classes)/2 {
+			out[i] = Train
+		}
+	}
+	return out
+}
+
+// columnOf makes a column from the labels that a layout lists.
+func columnOf(c layout.Column) Column {
+	if c.Numbers == nil {
+		return NewColumn(c.Name, c.Text)
+	}
+	out := newNumberColumn(c.Name, c.Numbers)
+	for id, n := range out.Numbers {
+		if name, ok := c.Names[n]; ok {
+			out.Classes[id] = name
+		}
+	}
+	return out
+}
+
+// MultiLabel holds the labels of samples that may have any number of labels.
+type MultiLabel struct {
+	// Sets has the ids of every sample's labels, in ascending order, 0 <= id < len(Classes). A sample
+	// may have no labels.
+	Sets [][]int64
+	// Classes names the labels by id.
+	Classes []string
+}
+
+// Text returns all labels of a sample as in a manifest: "red|round".
+func (s *MultiLabel) Text(sample int) string {
+	var names []string
+	for _, id := range s.Sets[sample] {
+		names = append(names, s.Classes[id])
+	}
+	return strings.Join(names, "|")
+}
+
+// newMultiLabel numbers labels in the natural order of their names.
+func newMultiLabel(lists [][]string) *MultiLabel {
+	var all []string
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	column := NewColumn("labels", all)
+	s := &MultiLabel{Sets: make([][]int64, len(lists)), Classes: column.Classes}
+	at := 0
+	for i, list := range lists {
+		s.Sets[i] = slices.Sorted(slices.Values(column.IDs[at : at+len(list)]))
+		at += len(list)
+	}
+	return s
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -36,7 +35,7 @@ func TestOpenFeatures(t *testing.T) {
 	_, path := writeFeatures(t, x, "labels.csv",
 		"path,label,coarse,split\na.jpg,wren,song,train\nb.jpg,owl,prey,train\n"+
 			"c.jpg,wren,song,test\nd.jpg,kite,prey,test\n")
-	d, err := openFeatures(t.Context(), path, OpenOptions{})
+	d, err := Open(t.Context(), path, OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +72,7 @@ func TestFeaturesAreMatchedByName(t *testing.T) {
 	if err := embedding.Write(path, of); err != nil {
 		t.Fatal(err)
 	}
-	d, err := openFeatures(t.Context(), path, OpenOptions{})
+	d, err := Open(t.Context(), path, OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +100,7 @@ func TestOpenFeaturesErrors(t *testing.T) {
 		"which column":  {x, "labels.csv", "a,b\n1,1\n2,2\n", "columns a, b"},
 	} {
 		_, path := writeFeatures(t, c.x, c.labels, c.text)
-		_, err := openFeatures(t.Context(), path, OpenOptions{})
+		_, err := Open(t.Context(), path, OpenOptions{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v does not contain %q", name, err, c.want)
 		}

@@ -5,7 +5,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/kindred-ml/kindred/internal/format/heic"
 )
@@ -61,3 +63,34 @@ func writeIdx(t testing.TB, dir string, train, test []byte) {
 }
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
+
+// fs is a file system of the files.
+func (l layoutFiles) fs() fstest.MapFS {
+	m := fstest.MapFS{}
+	for name, content := range l {
+		m[name] = &fstest.MapFile{Data: content}
+	}
+	return m
+}
+
+// leftOutText is what was left out, on one line.
+func leftOutText(list []LeftOut) string {
+	var out []string
+	for _, l := range list {
+		out = append(out, l.String())
+	}
+	return strings.Join(out, "; ")
+}
+
+// Texts that users read.
+const (
+	noteValidation = "the set has no test part, so its validation part (val) is the test"
+	noteSearched   = "the set has only one of query and gallery, so this part is the test and is searched within itself"
+	outsideClasses = "at the top, outside any class folder (move them into a folder, if they belong to the set)"
+	besideSplits   = "beside the folders of the split (train, val, test, query, gallery)"
+	noClass        = "in a folder of the split, outside any class folder"
+	deadLink       = "a link that leads nowhere"
+	linkedUp       = "a link to the folder of the set, or to one above it"
+	linkedTwice    = "a link to a folder that is read under another name"
+	inSystemFolder = "in a folder of a system or program, for thumbnails, deleted files or copies"
+)

@@ -9,6 +9,7 @@ import (
 	"image"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/internal/tree"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
@@ -32,9 +33,9 @@ func (p *Part) Digests(ctx context.Context) ([]Digest, error) {
 		return nil, fmt.Errorf("data set %s has features instead of images", d.Name)
 	}
 	out := make([]Digest, p.Len())
-	if f, ok := d.Source.(*files); ok {
-		for k, sum := range f.digests(ctx, p.Index) {
-			if sum == unreadable {
+	if f, ok := d.Source.(*tree.Files); ok {
+		for k, sum := range f.Digests(ctx, p.Index) {
+			if sum == tree.Unreadable {
 				continue
 			}
 			if d.Boxes != nil && !d.Boxes[p.Index[k]].Empty() {
@@ -130,6 +131,35 @@ func (p *Part) Identities() []int64 {
 			first[of] = i
 		}
 		out[pos] = int64(at)
+	}
+	return out
+}
+
+// SelfRows returns for each position of the part the position in a gallery of the same set that is the same
+// item, or -1; nil if there are none. It is the same sample, or one with the same name and box: a manifest
+// may list a file as a query
+// and again as an item of the gallery.
+func (p *Part) SelfRows(gallery *Part) []int {
+	samples, items := make(map[int]int, gallery.Len()), make(map[embedding.Item]int, gallery.Len())
+	for pos, i := range gallery.Index {
+		samples[i] = pos
+		it := p.Data.Item(i)
+		if _, twice := items[it]; !twice && it.Path != "" {
+			items[it] = pos
+		}
+	}
+	out, some := make([]int, p.Len()), false
+	for pos, i := range p.Index {
+		at, ok := samples[i]
+		if !ok {
+			at, ok = items[p.Data.Item(i)]
+		}
+		if out[pos] = -1; ok {
+			out[pos], some = at, true
+		}
+	}
+	if !some {
+		return nil
 	}
 	return out
 }

@@ -1,14 +1,11 @@
 package data
 
 import (
-	"cmp"
-	"fmt"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/internal/tree"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // LeftOut describes the files or samples that were left out for one reason.
@@ -21,33 +18,15 @@ type LeftOut struct {
 	Used bool `json:"used,omitempty"`
 }
 
-// maxFirst is the length of LeftOut.First.
-const maxFirst = 5
-
 // String returns the count, the reason and the first names on one line.
-func (l LeftOut) String() string {
-	more := ""
-	if l.Count > len(l.First) {
-		more = ", ..."
-	}
-	first := slices.Clone(l.First)
-	for i, name := range first {
-		if unwritableReason(name) != "" {
-			first[i] = strconv.Quote(name)
-		}
-	}
-	if l.Used {
-		return fmt.Sprintf("%d %s: %s%s", l.Count, l.Reason, strings.Join(first, ", "), more)
-	}
-	return fmt.Sprintf("left out %d: %s: %s%s", l.Count, l.Reason, strings.Join(first, ", "), more)
-}
+func (l LeftOut) String() string { return tree.LeftOut(l).String() }
 
 // AllLeftOut returns d.LeftOut, the samples that loaders of d skipped, and the remarks on others. Each
 // sample is counted once for a reason.
 func (d *Dataset) AllLeftOut(loaders ...Stats) []LeftOut {
-	list := make([]LeftOut, len(d.LeftOut))
+	list := make([]tree.LeftOut, len(d.LeftOut))
 	for i, l := range d.LeftOut {
-		list[i] = l
+		list[i] = tree.LeftOut(l)
 		list[i].First = slices.Clone(l.First)
 	}
 	seen := make(map[int]bool)
@@ -55,7 +34,7 @@ func (d *Dataset) AllLeftOut(loaders ...Stats) []LeftOut {
 		for _, k := range s.Skipped {
 			if !seen[k.Sample] {
 				seen[k.Sample] = true
-				list = countLeftOut(list, "could not be read", k.Err.Error())
+				list = tree.Count(list, "could not be read", 1, k.Err.Error())
 			}
 		}
 	}
@@ -64,12 +43,21 @@ func (d *Dataset) AllLeftOut(loaders ...Stats) []LeftOut {
 		for _, k := range s.Remarks {
 			if !remarked[k] {
 				remarked[k] = true
-				list = countLeftOut(list, k.Text, d.Names[k.Sample])
-				list[slices.IndexFunc(list, func(l LeftOut) bool { return l.Reason == k.Text })].Used = true
+				list = tree.Count(list, k.Text, 1, d.Names[k.Sample])
+				list[slices.IndexFunc(list, func(l tree.LeftOut) bool { return l.Reason == k.Text })].Used = true
 			}
 		}
 	}
-	return list
+	return publicLeftOut(list)
+}
+
+// publicLeftOut returns what the readers of layouts left out.
+func publicLeftOut(list []tree.LeftOut) []LeftOut {
+	var out []LeftOut
+	for _, l := range list {
+		out = append(out, LeftOut(l))
+	}
+	return out
 }
 
 // AddLeftOut adds to sum the items of more, which a part of a data set left out, except the items of
@@ -92,38 +80,19 @@ func AddLeftOut(sum, before, more []LeftOut) []LeftOut {
 			sum = append(sum, LeftOut{Reason: l.Reason, Used: l.Used})
 		}
 		sum[i].Count += l.Count
-		sum[i].First = append(sum[i].First, l.First[:min(len(l.First), max(0, maxFirst-len(sum[i].First)))]...)
+		sum[i].First = append(sum[i].First, l.First[:min(len(l.First), max(0, tree.MaxNames-len(sum[i].First)))]...)
 	}
 	return sum
 }
 
-// countLeftOut adds one item to the list.
-func countLeftOut(list []LeftOut, reason, name string) []LeftOut {
-	i := slices.IndexFunc(list, func(l LeftOut) bool { return l.Reason == reason })
-	if i < 0 {
-		i = len(list)
-		list = append(list, LeftOut{Reason: reason})
-	}
-	l := &list[i]
-	if l.Count++; l.Count <= maxFirst {
-		l.First = append(l.First, name)
-	}
-	return list
-}
-
-// notImageReason returns the reason why a file with this name is not taken for an image.
-func notImageReason(name string) string {
-	if imaging.NeedsDecoder(name) {
-		return "no decoder for HEIC ('kindred formats get heic' fetches one; or convert them to JPEG)"
-	}
-	switch ext := strings.ToLower(path.Ext(name)); ext {
-	case ".jp2", ".psd", ".raw", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".svg":
-		return fmt.Sprintf("no decoder for %s (convert them to JPEG, as by magick mogrify -format jpg *%s)",
-			strings.ToUpper(ext[1:]), ext)
-	default:
-		if unwritableReason(ext) != "" {
-			ext = strconv.Quote(ext)
+// CheckLabels returns an error if samples were left out because they lack a label that others have; see
+// OpenOptions.Strict.
+func (d *Dataset) CheckLabels() error {
+	for _, l := range d.LeftOut {
+		if strings.HasPrefix(l.Reason, tree.ReasonUnlabelled) {
+			return option.Errorf("data set %s: %d samples are %s, such as %s: they are left out without %s", d.Name,
+				l.Count, l.Reason, l.First[0], optStrict)
 		}
-		return fmt.Sprintf("not an image by its name (%s)", cmp.Or(ext, "no extension"))
 	}
+	return nil
 }

@@ -3,11 +3,14 @@ package data
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/kindred-ml/kindred/data/internal/layout"
+	"github.com/kindred-ml/kindred/internal/base/classname"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
@@ -149,4 +152,137 @@ func (l *Levels) Explain(label, choice string) string {
 		why = ", as " + l.Why
 	}
 	return fmt.Sprintf("%s, %s%s (%v); %s%s takes %s", label, which, why, l, choice, other, others)
+}
+
+// trimCommonFolders returns the paths without the folders that all images have in common: archives are
+// often wrapped in a folder with their own name, and a single class is of no use. A year is kept,
+// because it may be part of a date, which remarks look for.
+func trimCommonFolders(dirs []string) []string {
+	if len(dirs) == 0 {
+		return nil
+	}
+	parts, shortest := make([][]string, len(dirs)), math.MaxInt
+	for i, dir := range dirs {
+		parts[i] = strings.Split(dir, "/")
+		shortest = min(shortest, len(parts[i]))
+	}
+	outer := min(layout.CommonFolders(parts), shortest-1) // keep the last folder of an image
+	if i := slices.IndexFunc(parts[0][:outer], yearFolder.MatchString); i >= 0 {
+		outer = i
+	}
+	inner := make([]string, len(dirs))
+	for i, p := range parts {
+		inner[i] = strings.Join(p[outer:], "/")
+	}
+	return inner
+}
+
+// cleanFolders returns the paths with the names of classes as all readers know them. If two folders would become one
+// class, all keep their names, and a remark tells that they look alike.
+func cleanFolders(dirs []string) []string {
+	out := make([]string, len(dirs))
+	from := make(map[string]string)
+	for i, dir := range dirs {
+		parts := strings.Split(dir, "/")
+		for k, p := range parts {
+			parts[k] = cmp.Or(classname.Clean(p), p)
+		}
+		out[i] = strings.Join(parts, "/")
+		if other, ok := from[out[i]]; ok && other != dir {
+			return dirs
+		}
+		from[out[i]] = dir
+	}
+	return out
+}
+
+// labelByFolder makes the label columns from the folders of the samples.
+func (d *Dataset) labelByFolder(dirs []string) {
+	dirs = cleanFolders(trimCommonFolders(dirs))
+	fine := NewColumn("class", dirs)
+	if slices.ContainsFunc(dirs, func(dir string) bool { return strings.Count(dir, "/") != 1 }) {
+		d.Columns, d.Fine, d.Train = []Column{fine}, "class", "class"
+		return
+	}
+	coarse := make([]string, len(dirs))
+	for i, dir := range dirs {
+		coarse[i], _, _ = strings.Cut(dir, "/")
+	}
+	fine.Name = fineName
+	d.Columns = []Column{NewColumn(coarseName, coarse), fine}
+	d.Levels = newLevels(&d.Columns[0], &d.Columns[1])
+	d.Coarse, d.Fine, d.Train = coarseName, fineName, d.Levels.Label
+}
+
+// setDisjoint sets d.Disjoint from the splits, if they have both sides.
+func (d *Dataset) setDisjoint() {
+	fine, err := d.Column(fineName)
+	sides := Split(0)
+	for _, s := range d.Splits {
+		sides |= s
+	}
+	if err != nil || sides&Train == 0 || sides&Test == 0 {
+		return
+	}
+	roles := make([]Split, len(fine.Classes))
+	for i, id := range fine.IDs {
+		roles[id] |= d.Splits[i]
+	}
+	d.Disjoint = true
+	for _, r := range roles {
+		if r&Train != 0 && r&Test != 0 {
+			d.Disjoint = false
+		}
+	}
+}
+
+// datedFolder matches the path of a folder that ends in a date, as cameras and photo programs name folders:
+// 2024/03/17, 2024/2024-03-17, 2024-03-17 Beach, 20240317, 2024/03. A year alone is not a date,
+// because it may be the class of a coin.
+var datedFolder = regexp.MustCompile(`(^|/)(19|20)\d\d(` +
+	`[-_./](0?[1-9]|1[0-2])([-_./](0?[1-9]|[12]\d|3[01])([ _-][^/]*)?)?` +
+	`|(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01]))$`)
+
+// yearFolder matches a folder of photographs of one year.
+var yearFolder = regexp.MustCompile(`^(19|20)\d\d$`)
+
+// remarks returns remarks on suspicious class folders: folders that are dates, and nested folders
+// whose classes mostly have one image. Dates below other classes are not classes; see newLevels.
+func (d *Dataset) remarks() []string {
+	c, err := d.Column(d.Fine)
+	if err != nil {
+		return nil
+	}
+	const most = 0.5 // share of the classes
+	days, single, deep, day, inner := 0, 0, 0, "", ""
+	for id, n := range c.Counts() {
+		name := c.Classes[id]
+		if n == 1 {
+			single++
+		}
+		top, _, _ := strings.Cut(name, "/")
+		if datedFolder.MatchString(name) && (d.Levels == nil || yearFolder.MatchString(top)) {
+			if days++; day == "" {
+				day = name
+			}
+		}
+		if strings.Count(name, "/") > 1 {
+			if deep++; inner == "" {
+				inner = name
+			}
+		}
+	}
+	all := float64(len(c.Classes))
+	classes := fmt.Sprintf("%d classes, %d of them with one image", len(c.Classes), single)
+	const wayOut = "put the images of each class into a separate folder, or list them with their labels in " +
+		"a manifest (embedding, search and indexing need no classes)"
+	switch {
+	case float64(days) >= most*all:
+		return []string{fmt.Sprintf("the folders are dates, such as %s, and each is taken for a class: %s. Training "+
+			"and scores then concern the day of a picture: %s", day, classes, wayOut)}
+	case float64(deep) >= most*all && float64(single) >= most*all:
+		return []string{fmt.Sprintf("folders are nested, such as %s, and each whole path is taken for a "+
+			"class: %s: %s", inner, classes, wayOut)}
+	}
+	return nil
 }

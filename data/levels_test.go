@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -123,10 +124,16 @@ func TestLabelColumns(t *testing.T) {
 	}
 }
 
-// photosOf returns a set of the given files in folders, labelled as openFolders does.
+// photosOf opens a set of the given files in folders.
 func photosOf(names []string) *Dataset {
-	d := &Dataset{Name: "photos", Names: names}
-	d.labelByFolder(findSplitFolders(names).dirs)
+	l := layoutFiles{}
+	for _, name := range names {
+		l[name] = []byte("x")
+	}
+	d, err := OpenFS(context.Background(), l.fs(), "photos", OpenOptions{})
+	if err != nil {
+		panic(err)
+	}
 	return d
 }
 

@@ -51,8 +51,8 @@ func TestMutations(t *testing.T) {
 			}},
 		mutations.Reader{Name: "annotations of iNaturalist",
 			Valid: []string{inatExample}, Read: func(text []byte) error {
-				_, err := parseINat("x.json", text)
-				return err
+				l := layoutFiles{"train.json": text, "val.json": []byte(inatExample), "a.jpg": image}
+				return shut(OpenFS(t.Context(), l.fs(), "inat", OpenOptions{}))
 			}},
 		mutations.Reader{Name: "description of a sample", Valid: []string{`{"label": "x", "at": {"b": 1}, "g": true}`},
 			Read: func(text []byte) error {
@@ -70,3 +70,8 @@ func TestMutations(t *testing.T) {
 				return shut(Open(here, path, OpenOptions{}))
 			}})
 }
+
+// inatExample are annotations of iNaturalist.
+const inatExample = `{"info": {"year": [2021, {"x": null}]}, "images": [{"id": 7, "file_name": "a.jpg", "width": 3}],
+"annotations": [{"image_id": 7, "category_id": 3}], "categories": [{"id": 3, "name": "Parus",
+"supercategory": "Aves"}]}`

@@ -1,17 +1,23 @@
 package data
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
+	"image"
+	"io"
 	"io/fs"
-	"os"
+	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"github.com/kindred-ml/kindred/data/internal/layout"
+	"github.com/kindred-ml/kindred/data/internal/tree"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/base/rootfs"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/home"
+	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
 // DebianHome is where Debian's dataset-* packages install.
@@ -75,205 +81,170 @@ func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
 	if what == "" {
 		return nil, errors.New("no data set given: name one (see 'kindred data list') or give a path")
 	}
-	if d, ok, err := openTable(ctx, what, opt); ok {
-		return d.finishOpening(opt, err)
-	}
-	if isFeatures(what) {
-		d, err := openFeatures(ctx, what, opt)
-		return d.finishOpening(opt, err)
-	}
-	if opt.Labels != "" {
-		return nil, fmt.Errorf("the file of labels %s needs a file of features (%s), but %s is not one", opt.Labels,
-			strings.Join(featureFiles(), ", "), what)
-	}
-	d, err := openPath(ctx, what, opt)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.checkNames(); err != nil {
-		d.Close()
-		return nil, err
-	}
-	return d.finishOpening(opt, nil)
+	s, err := layout.Open(ctx, what, []string{opt.Home, DebianHome}, opt.layout())
+	return newOpened(s, opt, err)
 }
 
-// finishOpening completes the opening of d, or returns its error.
-func (d *Dataset) finishOpening(opt OpenOptions, err error) (*Dataset, error) {
+// layout returns the options for readers of layouts.
+func (o *OpenOptions) layout() layout.Options {
+	return layout.Options{Labels: o.Labels, Formats: o.Formats, Unlabelled: o.Unlabelled, Crop: o.Crop, Group: o.Group,
+		Columns: o.Columns, OtherColumns: o.OtherColumns, Distinct: o.Distinct, Outside: o.Outside}
+}
+
+// newOpened makes a data set of s, or returns its error.
+func newOpened(s *layout.Set, opt OpenOptions, err error) (*Dataset, error) {
 	if err != nil {
-		return d, err
+		return nil, err
 	}
-	d.splitSharedFineClasses()
-	d.noteConfusableNames()
-	if !opt.Strict {
-		return d, nil
+	d := newDataset(s)
+	if err = d.checkNames(); err == nil {
+		d.splitSharedFineClasses()
+		d.noteConfusableNames()
+		if opt.Strict {
+			err = d.CheckLabels()
+		}
 	}
-	if err := d.CheckLabels(); err != nil {
+	if err != nil {
 		d.Close()
 		return nil, err
 	}
 	return d, nil
 }
 
-func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
-	if t, name, ok, err := openShards(ctx, what, opt.Outside); ok {
-		if err != nil {
-			return nil, err
-		}
-		return openLayout(ctx, t, name, opt)
+// newDataset makes a data set of what its files say.
+func newDataset(s *layout.Set) *Dataset {
+	d := &Dataset{Name: s.Name, Layout: s.Layout, Names: s.Names, Features: s.Features, Boxes: s.Boxes, Fine: s.Fine,
+		Coarse: s.Coarse, Train: s.Train, OtherColumns: s.OtherColumns, Splits: publicSplits(s.Roles),
+		ImageSplits: publicSplits(s.ImageRoles), LeftOut: publicLeftOut(s.LeftOut), Notes: s.Notes}
+	switch {
+	case s.Pixels != nil:
+		d.Source = s.Pixels
+	case s.Features == nil:
+		d.Source = s.Files
 	}
-	path, name, err := locate(what, opt.Home)
-	if err != nil {
-		return nil, err
+	for _, c := range s.Columns {
+		d.Columns = append(d.Columns, columnOf(c))
 	}
-	in := rootfs.FromContext(ctx)
-	if path != what { // the owner of the data folder may have put a link there
-		if in, err = in.WithRoot(path); err != nil {
-			return nil, err
-		}
+	if s.Dirs != nil {
+		d.labelByFolder(s.Dirs)
 	}
-	if info, err := in.Stat(path); err == nil && info.Mode().IsRegular() {
-		if strings.EqualFold(filepath.Ext(path), ".csv") {
-			return openManifest(folder{filepath.Dir(path), in}, filepath.Base(path), name, opt)
-		}
-		if opt.Unlabelled && isImage(folder{filepath.Dir(path), in}, filepath.Base(path)) {
-			return OpenFiles(rootfs.WithRoots(ctx, in), []string{path})
-		}
+	if s.Layout == "folders" {
+		d.Notes = append(d.remarks(), d.Notes...)
 	}
-	t, err := openTree(in, path)
-	if err != nil {
-		return nil, err
+	if s.MultiLabels != nil {
+		d.MultiLabel = newMultiLabel(s.MultiLabels)
 	}
-	d, err := openLayout(ctx, t, name, opt)
-	if err != nil {
-		closeTree(t)
+	if s.Group != nil {
+		c := columnOf(*s.Group)
+		d.Group = &c
 	}
-	return d, err
+	if s.Halves {
+		d.Splits = splitClassesInHalf(&d.Columns[0])
+	}
+	d.setDisjoint()
+	d.Disjoint = d.Disjoint || s.Disjoint || s.Halves
+	return d.mustBeConsistent()
 }
 
-// notFoundError is the error of a data set that does not exist. It is fs.ErrNotExist.
-type notFoundError struct{ text string }
-
-func notFoundf(format string, args ...any) error { return &notFoundError{fmt.Sprintf(format, args...)} }
-
-func (e *notFoundError) Error() string { return e.text }
-func (e *notFoundError) Unwrap() error { return fs.ErrNotExist }
+// publicSplits returns the roles of samples.
+func publicSplits(roles []layout.Role) []Split {
+	if roles == nil {
+		return nil
+	}
+	out := make([]Split, len(roles))
+	for i, r := range roles {
+		out[i] = Split(r)
+	}
+	return out
+}
 
 // IsName reports whether Open takes what for the name of a set in home or of the system, instead of
 // the path of a file or folder.
-func IsName(what, home string) bool {
-	if isFeatures(what) || strings.ContainsAny(what, `/\`) {
-		return false
+func IsName(what, home string) bool { return layout.IsName(what, []string{home, DebianHome}) }
+
+// OpenFS is Open for the data set in a file system, whose files are built into the program, in
+// memory, or from any other source. name is the name of the set.
+func OpenFS(ctx context.Context, files fs.FS, name string, opt OpenOptions) (*Dataset, error) {
+	if files == nil {
+		return nil, errors.New("no file system given")
 	}
-	path, _, err := locate(what, home)
-	return err != nil || path != what
+	s, err := layout.OpenTree(ctx, tree.NewFS(files, name), name, opt.layout())
+	return newOpened(s, opt, err)
 }
 
-// locate returns the path and the name of the set that what means.
-func locate(what, home string) (path, name string, err error) {
-	if !strings.ContainsAny(what, `/\`) && what != "." && what != ".." {
-		tried := []string{}
-		for _, base := range []string{home, DebianHome} {
-			if base == "" {
-				continue
-			}
-			path := filepath.Join(base, what)
-			if _, err := os.Stat(path); err == nil {
-				return path, what, nil
-			}
-			tried = append(tried, path)
-		}
-		if _, err := os.Stat(what); err != nil {
-			return "", "", notFoundf("no data set %q: there is no %s, and no such path; 'kindred data get %s' "+
-				"fetches the sets that 'kindred data list' shows", what, strings.Join(tried, " or "), what)
-		}
-	}
-	if _, err := os.Stat(what); errors.Is(err, fs.ErrNotExist) {
-		return "", "", notFoundf("no data set at %s: no such file or folder", what)
-	} else if err != nil {
-		return "", "", err
-	}
-	abs, err := filepath.Abs(what)
+// OpenFiles makes a set without labels from the paths of images, for embedding and search. A path is
+// an image file, a folder, or a .zip archive. All images in a folder and below are taken. The name of
+// a sample is its path as given.
+//
+// Files that are not images, do not exist or are listed twice are counted and named
+// in LeftOut. It is an error if no image remains. If ctx ends first, the error
+// wraps ctx.Err().
+func OpenFiles(ctx context.Context, paths []string) (*Dataset, error) {
+	s, err := layout.OpenFiles(ctx, paths)
 	if err != nil {
-		return "", "", err
+		return nil, err
 	}
-	name = strings.ToLower(filepath.Base(abs))
-	return what, strings.TrimSuffix(name, filepath.Ext(name)), nil
+	return newDataset(s), nil
 }
 
-// layout recognises and reads one way of storing a set.
-type layout struct {
-	name    string
-	matches func(ctx context.Context, t tree) bool
-	open    func(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error)
-}
-
-// layouts returns the layouts that can be recognised. Anything else is read as folders of images.
-func layouts() []layout {
-	return []layout{
-		{"idx", isIdx, openIdx},
-		{"manifest", func(_ context.Context, t tree) bool { return t.has(manifestName) },
-			func(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
-				return openManifest(t, manifestName, name, opt)
-			}},
-		{"omniglot", isOmniglot, openOmniglot},
-		{"cub", isCUB, openCUB},
-		{"cars", isCars, openCars},
-		{"sop", isSOP, openSOP},
-		{"inshop", isInShop, openInShop},
-		{"cifar100", isCIFAR100, openCIFAR100},
-		{"grocery", isGrocery, openGrocery},
-		{"inat", isINat, openINat},
-		{"webdataset", isWebDataset, openWebDataset},
-		{"parquet", isPictures, openPictures},
+// ReadPaths reads a list of paths for OpenFiles. There is one on each line, as ls and find write them,
+// or they are separated by zero bytes, as find -print0 writes them, which allows every name. Blank
+// lines are ignored.
+func ReadPaths(r io.Reader) ([]string, error) {
+	text, err := budget.ReadAll("the list of files", r)
+	if err != nil {
+		return nil, err
 	}
-}
-
-// openLayout tries t itself, then the only folder in t, and the only archive in a folder.
-func openLayout(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
-	for _, l := range layouts() {
-		if l.matches(ctx, t) {
-			return l.open(ctx, t, name, opt)
-		}
-	}
-	if inner, ok := soleFolder(ctx, t); ok {
-		s := subtree{t, inner}
-		for _, l := range layouts() {
-			if l.matches(ctx, s) {
-				return l.open(ctx, s, name, opt)
+	var out []string
+	marked := bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff"))
+	if bytes.IndexByte(text, 0) >= 0 && !marked {
+		for p := range bytes.SplitSeq(text, []byte{0}) {
+			if len(p) > 0 {
+				out = append(out, string(p))
 			}
 		}
+		return out, nil
 	}
-	if zip, ok := soleZip(ctx, t); ok {
-		inner, err := openZip(zip.in, zip.dir)
-		if err != nil {
-			return nil, err
-		}
-		d, err := openLayout(ctx, inner, name, opt)
-		if err != nil {
-			inner.Close()
-		}
-		return d, err
+	if text, err = plaintext.Bytes(text); err != nil {
+		return nil, err
 	}
-	return openFolders(ctx, t, name, opt)
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out, nil
 }
 
-// soleZip finds the only zip archive at the top of a folder without images.
-func soleZip(ctx context.Context, t tree) (zip folder, ok bool) {
-	f, ok := t.(folder)
-	if !ok {
-		return f, false
+// ListFiles makes a set without labels of the image files at paths, in their order. Unlike OpenFiles it leaves none
+// out: a file need not exist yet nor have the ending of an image, and a path may occur several times, with different
+// boxes. boxes is nil for whole images. The name of a sample is its path.
+func ListFiles(name string, paths []string, boxes []image.Rectangle) *Dataset {
+	d := &Dataset{Name: name, Layout: "files", Boxes: boxes}
+	f := new(tree.Files)
+	for _, p := range paths {
+		d.Names = append(d.Names, filepath.ToSlash(p))
+		f.Add(tree.Folder{}, path.Clean(filepath.ToSlash(p)))
 	}
-	found := slices.DeleteFunc(f.top(), func(name string) bool { return filepath.Ext(name) != ".zip" })
-	if len(found) != 1 {
-		return f, false
+	d.Source = f
+	return d.mustBeConsistent()
+}
+
+// Options that errors name.
+const (
+	optHome   option.Option = "data.OpenOptions.Home"
+	optStrict option.Option = "data.OpenOptions.Strict"
+)
+
+// EnvHome is the environment variable that names the data folder.
+const EnvHome = "KINDRED_DATA"
+
+// Home returns the data folder: dir if not empty, else $KINDRED_DATA, else
+// kindred/data in the user's cache folder. It holds one folder per data set.
+func Home(dir string) (string, error) {
+	dir, err := home.Folder("data", dir, EnvHome)
+	if err != nil {
+		return "", option.Errorf("no folder for data: %w; set %s or $%s", err, optHome, EnvHome)
 	}
-	images := false
-	err := t.walk(ctx, func(name, why string) error {
-		if why == "" && isImageName(name) {
-			images = true
-			return errStop
-		}
-		return nil
-	})
-	return folder{f.path(found[0]), f.in}, !images && (err == nil || errors.Is(err, errStop))
+	return dir, nil
 }

@@ -3,6 +3,8 @@ package data
 import (
 	"fmt"
 	"strings"
+
+	"github.com/kindred-ml/kindred/data/internal/layout"
 )
 
 // Split is the set of roles of a sample. Its text form lists them: "train", "test", "query",
@@ -11,10 +13,10 @@ type Split uint8
 
 // Roles. A test sample of an ordinary split is both query and gallery.
 const (
-	Train Split = 1 << iota
-	Query
-	Gallery
-	Test = Query | Gallery
+	Train   = Split(layout.Train)
+	Query   = Split(layout.Query)
+	Gallery = Split(layout.Gallery)
+	Test    = Query | Gallery
 )
 
 // roleNames returns the names in the order of the text form. Test means both query and gallery.

@@ -1,15 +1,28 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data/imaging"
 )
+
+// blank is a source of black images of one pixel.
+type blank struct{}
+
+func (blank) Shape() (w, h, c int) { return 1, 1, 1 }
+
+func (blank) Read(_ context.Context, _ int, dst *imaging.Image, _ *imaging.Decoder) error {
+	dst.Reset(1, 1, 1)
+	return nil
+}
 
 // toyDataset is a set of classes x per samples without an official split.
 func toyDataset(classes, per int) *Dataset {
-	d := &Dataset{Name: "toy", Layout: "test", Fine: "class", Train: "class", Source: &pixels{w: 1, h: 1, c: 1}}
+	d := &Dataset{Name: "toy", Layout: "test", Fine: "class", Train: "class", Source: blank{}}
 	var names []string
 	for c := range classes {
 		for i := range per {

@@ -53,12 +53,12 @@ func TestSplitFolders(t *testing.T) {
 			"", ""},
 		{"test without classes", "train/cat/1 train/dog/2 val/cat/3 test/4 test/5",
 			"train/cat/1 cat train|train/dog/2 dog train|val/cat/3 cat test", noteValidation,
-			"left out 2: " + reasonNoClass + ": test/4.png, test/5.png"},
+			"left out 2: " + noClass + ": test/4.png, test/5.png"},
 		{"test without classes beside train alone", "train/cat/1 train/dog/2 test/4",
-			"train/cat/1 cat|train/dog/2 dog", "", "left out 1: " + reasonNoClass + ": test/4.png"},
+			"train/cat/1 cat|train/dog/2 dog", "", "left out 1: " + noClass + ": test/4.png"},
 		{"masks beside", "train/good/1 test/good/2 test/cut/3 masks/cut/3",
 			"test/cut/3 cut test|test/good/2 good test|train/good/1 good train", "",
-			"left out 1: " + reasonBesideSplits + ": masks/cut/3.png"},
+			"left out 1: " + besideSplits + ": masks/cut/3.png"},
 		{"some at the top", "train/cat/1 test/cat/2 x", "test/cat/2 cat test|train/cat/1 cat train", "",
 			"left out 1: " + outsideClasses + ": x.png"},
 		{"a class of vehicles", "train/1 bus/2", "bus/2 bus|train/1 train", "", ""},
@@ -106,7 +106,7 @@ func openPlaced(t *testing.T, cases []placedCase) {
 			if diff := cmp.Diff(c.note, strings.Join(d.Notes, "|")); diff != "" {
 				t.Errorf("%s:\n%s", c.name, diff)
 			}
-			if diff := cmp.Diff(c.left, strings.TrimPrefix(leftOutSentence(d.LeftOut), "; ")); diff != "" {
+			if diff := cmp.Diff(c.left, leftOutText(d.LeftOut)); diff != "" {
 				t.Errorf("%s:\n%s", c.name, diff)
 			}
 			readable(t, d)

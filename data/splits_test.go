@@ -20,24 +20,3 @@ func TestSplitColumn(t *testing.T) {
 		}
 	}
 }
-
-// The names of shards follow the same rules.
-func TestShardRoles(t *testing.T) {
-	for _, c := range []struct{ shards, want, note string }{
-		{"data/train-00000-of-00002.parquet data/train-00001-of-00002.parquet data/validation-00000-of-00001.parquet",
-			"train train test", noteValidation},
-		{"val/0.tar train/0.tar test/0.tar", "none train test", ""},
-		{"set-train-0.tar set-train-1.tar", "", ""},
-		{"query.tar gallery.tar", "query gallery", ""},
-		{"train-0.tar other-0.tar", "", ""},
-	} {
-		roles, note := shardRoles(strings.Fields(c.shards))
-		var got []string
-		for _, r := range roles {
-			got = append(got, r.String())
-		}
-		if strings.Join(got, " ") != c.want || note != c.note {
-			t.Errorf("%s: %q %q", c.shards, got, note)
-		}
-	}
-}

@@ -248,15 +248,6 @@ func TestShardReplaced(t *testing.T) {
 	at, other := filepath.Join(dir, "set-train-000000.tar"), filepath.Join(dir, "other")
 	write(t, at, tarFile(t, "a.png", picture(t, 8, 8, 7), "a.cls", "1", "b.png", picture(t, 8, 8, 9), "b.cls", "2"))
 	d := open(t, dir)
-	f, err := openRanged(folder{dir: dir}, filepath.Base(at))
-	if err != nil {
-		t.Fatal(err)
-	}
-	table := &reopeningReader{folder{dir: dir}, filepath.Base(at), f.state} // is read by the same means
-	f.Close()
-	if _, err := table.ReadAt(make([]byte, 9), 0); err != nil {
-		t.Fatal(err)
-	}
 	info, err := os.Stat(at)
 	if err != nil {
 		t.Fatal(err)
@@ -272,72 +263,6 @@ func TestShardReplaced(t *testing.T) {
 	var im imaging.Image
 	if err := d.Image(t.Context(), 1, &im, nil); err == nil || !strings.Contains(err.Error(), "has changed") {
 		t.Errorf("%v", err)
-	}
-	if _, err := table.ReadAt(make([]byte, 9), 0); !errors.Is(err, errShardChanged) {
-		t.Errorf("%v", err)
-	}
-}
-
-// TestShardCache: the index of a large shard is kept, found again, and not believed once the shard
-// or the file of the index has changed.
-func TestShardCache(t *testing.T) {
-	dir := t.TempDir()
-	shard := filepath.Join(dir, "s.tar")
-	write(t, shard, tarFile(t, "a.png", "1", "a.cls", "x", "b.png", "22"))
-	c := &shardCache{filepath.Join(dir, "kept"), 1, "cls"}
-	x := &tarReader{fields: []string{"cls"}, limit: 1 << 20}
-	index := func() (*tarIndex, *rangeFile) {
-		f, err := openRanged(folder{dir: dir}, "s.tar")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		kept := c.find("s.tar", f)
-		if kept == nil {
-			made, err := x.index(t.Context(), "s.tar", f, f.size)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c.put("s.tar", f, made)
-		}
-		return kept, f
-	}
-	if kept, _ := index(); kept != nil {
-		t.Fatal("found before it was made")
-	}
-	kept, f := index()
-	if kept == nil || len(kept.Samples) != 2 || kept.Samples[0].Values[0] != (tarValue{"x", true}) || !kept.Marked ||
-		kept.Samples[1].Size != 2 {
-		t.Fatalf("%+v", kept)
-	}
-	for name, other := range map[string]*shardCache{"fields": {c.dir, 1, "label"}, "small": {c.dir, f.size + 1, "cls"},
-		"nowhere": {"", 1, "cls"}} {
-		if other.find("s.tar", f) != nil {
-			t.Errorf("%s: found", name)
-		}
-	}
-	if c.find("other.tar", f) != nil {
-		t.Error("found for another shard")
-	}
-	file := c.path("s.tar")
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(b); i += 7 {
-		broken := bytes.Clone(b)
-		broken[i] ^= 4
-		write(t, file, broken)
-		if c.find("s.tar", f) != nil {
-			t.Fatalf("believed with byte %d changed", i)
-		}
-	}
-	write(t, file, b)
-	if err := os.Chtimes(shard, time.Now(), time.Unix(99, 0)); err != nil {
-		t.Fatal(err)
-	}
-	if kept, _ := index(); kept != nil {
-		t.Error("believed after the shard has changed")
 	}
 }
 

@@ -291,13 +291,20 @@ func samples() []Package {
 			"internal/base/budget internal/base/enum internal/format/avif internal/format/colourspace " +
 				"internal/format/heic internal/format/isobmff internal/format/jpeg internal/format/jxl " +
 				"internal/format/wasm internal/kernel/pix internal/kernel/simd golang.org/x/image"},
-		{"data", "data sets in their layouts, label rules, loaders",
-			"internal/base/braces internal/base/budget internal/base/classname internal/base/home " +
-				"internal/base/option internal/base/fileinfo internal/base/rootfs internal/base/par " +
-				"internal/base/enum internal/base/atomic matrix embedding internal/format/idx " +
-				"internal/format/matfile internal/format/tarfile internal/format/zipfile data/imaging " +
-				"internal/format/imagepack internal/format/plaintext golang.org/x/text " +
-				"internal/format/strictjson"},
+		{"data/internal/tree", "the files of a data set in a folder, an archive, a file system or shards",
+			"internal/base/budget internal/base/fileinfo internal/base/par internal/base/rootfs " +
+				"internal/format/zipfile data/imaging golang.org/x/text"},
+		{"data/internal/layout", "recognises how a data set is stored, and lists its samples",
+			"internal/base/atomic internal/base/braces internal/base/budget internal/base/classname " +
+				"internal/base/fileinfo internal/base/home internal/base/option internal/base/par " +
+				"internal/base/rootfs internal/format/idx internal/format/matfile internal/format/plaintext " +
+				"internal/format/strictjson internal/format/tarfile matrix embedding data/imaging " +
+				"data/internal/tree"},
+		{"data", "data sets, their labels, images and loaders",
+			"internal/base/atomic internal/base/budget internal/base/classname internal/base/enum " +
+				"internal/base/home internal/base/option internal/base/par internal/format/imagepack " +
+				"internal/format/plaintext matrix embedding data/imaging data/internal/layout " +
+				"data/internal/tree golang.org/x/text"},
 		{"data/split", "divides a data set: train, test, validation, folds, groups of photos taken together",
 			"internal/base/classname internal/base/enum internal/base/par data data/imaging"},
 		{"data/sample", "class-balanced batches", ""},
