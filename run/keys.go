@@ -243,7 +243,7 @@ func checkNamedNetwork(c *Config) string {
 	return ""
 }
 
-// neverIdle is the Idle of a key whose value is an error for networks that do not use it.
+// neverIdle is the AllowUnused of a key whose value is an error for networks that do not use it.
 func neverIdle(*Config) bool { return false }
 
 // The names that train.optimizer, train.schedule and eval.distance take.
@@ -461,12 +461,12 @@ var evalKeys = []key{
 var checkHierarchicalKey = keys.Unless(func(c *Config) bool { return c.Sample.Name != balanced },
 	"only for sample.name="+hierarchical)
 
-// alwaysRecorded is the Begun of keys for which zero means that the data or the start decides.
+// alwaysRecorded is the UseRecorded of keys for which zero means that the data or the start decides.
 func alwaysRecorded(_, _ *Config) bool { return true }
 
-// hasSameSampler is the Begun of keys that the sampler fills in.
+// hasSameSampler is the UseRecorded of keys that the sampler fills in.
 func hasSameSampler(now, was *Config) bool { return now.Sample.Name == was.Sample.Name }
 
-// startedPretrained is the Begun of keys for which zero is a value in a run from scratch, such as no
+// startedPretrained is the UseRecorded of keys for which zero is a value in a run from scratch, such as no
 // limit.
 func startedPretrained(_, was *Config) bool { return was.Network.isPretrained() }
