@@ -654,6 +654,6 @@ func repository() []Package {
 			"internal/base/atomic github.com/yuin/goldmark"},
 		{"docs/gen", "generates the pages of losses, policies, timings and packages",
 			"data/imaging internal/base/atomic internal/test/ladder internal/app/remote/weights " +
-				"internal/app/bench objective"},
+				"internal/app/bench eval objective"},
 	}
 }
