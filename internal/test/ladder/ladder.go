@@ -388,7 +388,7 @@ func running() []Package {
 			"internal/kernel/simd train"},
 		{"run/internal/record", "writes the folder of a run: its rows of epochs, its checkpoint, its embeddings",
 			"internal/base/atomic internal/base/lock internal/base/option internal/format/tfevents " +
-				"embedding matrix train"},
+				"embedding matrix nn train"},
 		{"run/internal/validation", "scores of the samples that choose the kept epoch: margins, nearest items",
 			"eval matrix"},
 		{"run/internal/wccn", "a last layer that is computed from features of training samples",
