@@ -44,7 +44,8 @@ func (m *Model) Identity(name string) (embedding.Network, error) {
 		if img.Rounded {
 			resampling = img.Filter
 		}
-		of = append(of, n.Mean[:in.C], n.Std[:in.C], n.BGR && in.C > 1, img.Fit, img.Shorter, resampling,
+		of = append(of, n.Mean[:min(in.C, 3)], n.Std[:min(in.C, 3)], n.BGR && in.C > 1, img.Fit, img.Shorter,
+			resampling,
 			m.Config.Data.Chroma == smoothChroma, m.Config.Data.Crop)
 		if m.Config.Data.Colours == rawColours {
 			of = append(of, rawColours)

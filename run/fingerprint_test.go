@@ -273,3 +273,18 @@ func TestIdentityOfRun(t *testing.T) {
 		last = saved.Network
 	}
 }
+
+// TestIdentityOfFourChannels: a network of more channels than photos have, whose inputs other programs make, has an
+// identity and can be exported.
+func TestIdentityOfFourChannels(t *testing.T) {
+	net, err := nn.New(&nn.Spec{Input: nn.Shape{H: 4, W: 4, C: 4}, Layers: []nn.Layer{{Kind: nn.Flatten},
+		{Kind: nn.Dense, Name: "fc", Out: 3}}}, nn.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Model{Config: Default(), Net: net}
+	identity(t, m)
+	if p, err := m.preparation(); err != nil || len(p.Mean) != 3 {
+		t.Errorf("%+v, %v", p, err)
+	}
+}

@@ -155,7 +155,8 @@ func (m *Model) preparation() (onnxnet.Preparation, error) {
 			norm.Std[i] = 1
 		}
 	}
-	return onnxnet.Preparation{Pixels: pixels, Mean: norm.Mean[:in.C], Std: norm.Std[:in.C], BGR: norm.BGR && in.C > 1,
+	return onnxnet.Preparation{Pixels: pixels, Mean: norm.Mean[:min(in.C, 3)], Std: norm.Std[:min(in.C, 3)],
+		BGR: norm.BGR && in.C > 1,
 		Fit: cmp.Or(d.Fit, defaultFit(in.C)), Shorter: d.Shorter, Resample: d.resampleFilter(),
 		RawColours: d.Colours == rawColours,
 		Distance:   m.Config.Eval.Distance}, nil

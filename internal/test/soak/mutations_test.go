@@ -168,9 +168,9 @@ func TestMutationsOfNetworks(t *testing.T) {
 // decoders are the files that decode a text, by what tries them: the name of a reader of a test
 // of mutations, or, after "none:", why it takes none.
 var decoders = map[string]string{
-	"data/internal/layout/inatjson.go":                         "annotations of iNaturalist",
-	"data/internal/layout/table.go":                            "manifest",
-	"data/internal/layout/tarindex.go":                         "description of a sample",
+	"data/internal/layout/inatjson.go":         "annotations of iNaturalist",
+	"data/internal/layout/table.go":            "manifest",
+	"data/internal/layout/tarindex.go":         "description of a sample",
 	"decide/file.go":                           "calibration",
 	"decide/score.go":                          "calibration",
 	"decide/measures_file.go":                  "measures of a gallery",

@@ -57,5 +57,6 @@ func (a *Console) PrintResultf(v any, format string, args ...any) error {
 		return err
 	})
 }
+
 // MaxPrinted is how many entries of a list are printed without --full.
 const MaxPrinted = 10
