@@ -2,7 +2,6 @@ package imaging
 
 import (
 	"bytes"
-	"image"
 	"image/jpeg"
 	"math"
 	"testing"
@@ -118,22 +117,6 @@ func TestShrunkViews(t *testing.T) {
 		}
 		if mean := sum / float64(len(want)); mean > 0.7 || worst > 4 {
 			t.Errorf("orientation %d: off by %.2f levels of 255, %.1f at most", o, mean, worst)
-		}
-	}
-}
-
-// Files that only the standard library reads, and other formats, keep their size.
-func TestShrinkIsForJPEGAlone(t *testing.T) {
-	dec := Decoder{Shrink: func(w, h int) int { return 8 }}
-	var im Image
-	for _, name := range []string{"jpeg-cmyk.jpg", "png-rgb.png"} {
-		b := formatFile(t, name)
-		if err := dec.Decode(t.Context(), &im, b); err != nil {
-			t.Fatal(err)
-		}
-		cfg, _, err := image.DecodeConfig(bytes.NewReader(b))
-		if err != nil || im.W != cfg.Width || im.H != cfg.Height {
-			t.Errorf("%s: %d x %d of %d x %d (%v)", name, im.W, im.H, cfg.Width, cfg.Height, err)
 		}
 	}
 }
