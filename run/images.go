@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
@@ -55,7 +55,7 @@ func choosePreprocessing(c *Config, set *data.Dataset, start *networkStart, note
 	said.Pixels = cmp.Or(start.weights.Pixels, said.Pixels)
 	// Training adapts the network to the default, which is bilinear too, up to the rounding, and reads JPEG files
 	// faster.
-	if said.Resample = cmp.Or(start.weights.Resample, said.Resample); said.Resample == imaging.Bilinear.String() {
+	if said.Resample = cmp.Or(start.weights.Resample, said.Resample); said.Resample == prepare.Bilinear.String() {
 		said.Resample = ""
 	}
 	return d.usePreparation(said)
@@ -87,7 +87,7 @@ func (c *Config) adoptNetworkInput(net *onnxnet.Network) (onnxnet.Preparation, [
 
 // describePixelRange gives the range of pixel values its name, if it has one, and tells which evidence decided.
 func (d *DataConfig) describePixelRange(said *onnxnet.Preparation) []string {
-	if n, err := imaging.ParseNormalization(said.Pixels); err == nil && said.Pixels != "" {
+	if n, err := prepare.ParseNormalization(said.Pixels); err == nil && said.Pixels != "" {
 		said.Pixels = n.String()
 	}
 	if d.Pixels != "" || said.Pixels == "" || said.Source == "" {
@@ -134,9 +134,9 @@ func defaultSize(w, h, channels int) int {
 // defaultFit returns how images with this number of channels are made square.
 func defaultFit(channels int) string {
 	if channels == 3 {
-		return imaging.Cover.String()
+		return prepare.Cover.String()
 	}
-	return imaging.Stretch.String()
+	return prepare.Stretch.String()
 }
 
 // chooseNetwork settles which network is trained, and the length of its embeddings unless a

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/internal/network/published"
 	"github.com/kindred-ml/kindred/run/internal/keys"
@@ -100,7 +100,7 @@ var dataKeys = []key{
 	{
 		Name: "data.fit", Pointer: func(c *Config) any { return &c.Data.Fit },
 		Help:   "how images are made square: stretch, cover (cut out the middle); empty: cover for colour images",
-		Values: []string{imaging.Stretch.String(), imaging.Cover.String()}, Checks: []check{keys.OneOf},
+		Values: []string{prepare.Stretch.String(), prepare.Cover.String()}, Checks: []check{keys.OneOf},
 		UseRecorded: alwaysRecorded,
 	},
 	{
@@ -112,14 +112,14 @@ var dataKeys = []key{
 		Name: "data.resample", Pointer: func(c *Config) any { return &c.Data.Resample },
 		Help: "resize images exactly as Pillow does, by one of its filters; empty: the pretrained network's, else " +
 			"bilinear without rounding in between, from JPEG files that are reduced while they are decoded",
-		Values: imaging.Filters(), Checks: []check{keys.OneOf}, UseRecorded: alwaysRecorded,
+		Values: prepare.Filters(), Checks: []check{keys.OneOf}, UseRecorded: alwaysRecorded,
 	},
 	{
 		Name: "data.augment", Pointer: func(c *Config) any { return &c.Data.Augment },
 		Help: "random changes to training images: none, characters, light, standard, strong; empty: light from a " +
 			"pretrained start with a trained body, characters if the default loss compares views, else none",
-		Values: imaging.Augmentations(), UseRecorded: alwaysRecorded,
-		Checks: []check{keys.ParsedBy(func(s string) error { _, err := imaging.ParseAugment(s); return err })},
+		Values: prepare.Augmentations(), UseRecorded: alwaysRecorded,
+		Checks: []check{keys.ParsedBy(func(s string) error { _, err := prepare.ParseAugment(s); return err })},
 	},
 	{
 		Name: "data.views", Pointer: func(c *Config) any { return &c.Data.Views },
@@ -137,8 +137,8 @@ var dataKeys = []key{
 		Name: "data.pixels", Pointer: func(c *Config) any { return &c.Data.Pixels },
 		Help: "range of pixel values: unit, symmetric, inverted, byte, imagenet, clip, bn_inception; empty: " +
 			"the pretrained network's, else unit",
-		Values: imaging.Normalizations(), UseRecorded: alwaysRecorded,
-		Checks: []check{keys.ParsedBy(func(s string) error { _, err := imaging.ParseNormalization(s); return err })},
+		Values: prepare.Normalizations(), UseRecorded: alwaysRecorded,
+		Checks: []check{keys.ParsedBy(func(s string) error { _, err := prepare.ParseNormalization(s); return err })},
 	},
 	{
 		Name: "data.chroma", Pointer: func(c *Config) any { return &c.Data.Chroma },

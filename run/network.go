@@ -12,7 +12,7 @@ import (
 	"reflect"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
@@ -101,7 +101,7 @@ func (p *plan) cacheImages(ctx context.Context) error {
 		p.notes.add("data.cache is off, so images are decoded in every epoch: %v", err)
 		return nil
 	}
-	a, err := imaging.ParseAugment(cfg.Augment)
+	a, err := prepare.ParseAugment(cfg.Augment)
 	if err != nil {
 		return err
 	}

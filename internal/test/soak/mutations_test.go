@@ -14,11 +14,10 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
-
 	"github.com/kindred-ml/kindred/internal/app/cli/customloss"
 	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
@@ -168,9 +167,9 @@ func TestMutationsOfNetworks(t *testing.T) {
 // decoders are the files that decode a text, by what tries them: the name of a reader of a test
 // of mutations, or, after "none:", why it takes none.
 var decoders = map[string]string{
-	"data/internal/layout/inatjson.go":                         "annotations of iNaturalist",
-	"data/internal/layout/table.go":                            "manifest",
-	"data/internal/layout/tarindex.go":                         "description of a sample",
+	"data/internal/layout/inatjson.go":         "annotations of iNaturalist",
+	"data/internal/layout/table.go":            "manifest",
+	"data/internal/layout/tarindex.go":         "description of a sample",
 	"decide/file.go":                           "calibration",
 	"decide/score.go":                          "calibration",
 	"decide/measures_file.go":                  "measures of a gallery",
@@ -330,7 +329,7 @@ func besideReader(t *testing.T, name string) func(text []byte) error {
 		if err != nil {
 			return err
 		}
-		if _, err := imaging.ParseNormalization(p.Pixels); err != nil {
+		if _, err := prepare.ParseNormalization(p.Pixels); err != nil {
 			panic(fmt.Sprintf("%+v: %v", p, err))
 		}
 		if p.Side < 0 || p.Shorter < 0 || p.Shorter > 0 && p.Shorter < p.Side {

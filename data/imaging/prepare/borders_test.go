@@ -1,9 +1,11 @@
-package imaging
+package prepare
 
 import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data/imaging"
 )
 
 // TestFilters compares both kernels with their definitions: the triangle, and
@@ -65,7 +67,7 @@ func TestCropAtTheSameSize(t *testing.T) {
 }
 
 // naive enlarges box to the size of im, bilinear, to [0, 1].
-func naive(dst []float32, im *Image, box Box, flip bool) {
+func naive(dst []float32, im *imaging.Image, box Box, flip bool) {
 	axis := func(lo, hi float64, n, i int) []float64 {
 		w, sum := make([]float64, n), 0.0
 		for k := range w {

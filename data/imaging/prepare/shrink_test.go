@@ -1,16 +1,18 @@
-package imaging
+package prepare
 
 import (
 	"bytes"
 	"image/jpeg"
 	"math"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data/imaging"
 )
 
 // waves is a picture of slow waves in all colours, as JPEG of the given orientation.
 func waves(t *testing.T, w, h, orientation int) []byte {
 	t.Helper()
-	im := NewImage(w, h, 3)
+	im := imaging.NewImage(w, h, 3)
 	for y := range h {
 		for x := range w {
 			for c := range 3 {
@@ -83,9 +85,9 @@ func TestShrunkViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	view := func(file []byte, shrink func(w, h int) int) (*Image, []float32) {
-		dec := Decoder{Shrink: shrink}
-		im := new(Image)
+	view := func(file []byte, shrink func(w, h int) int) (*imaging.Image, []float32) {
+		dec := imaging.Decoder{Shrink: shrink}
+		im := new(imaging.Image)
 		if err := dec.Decode(t.Context(), im, file); err != nil {
 			t.Fatal(err)
 		}
