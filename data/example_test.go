@@ -59,7 +59,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer d.Close()
-	sel, err := split.Select(context.Background(), d, split.Selection{Seed: 1})
+	sel, err := split.Select(ctx, d, split.Selection{Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

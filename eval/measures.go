@@ -41,14 +41,23 @@ const (
 
 // Measures of a clustering against the labels.
 const (
-	NMI          Kind = "nmi"           // normalised by the arithmetic mean of the entropies
-	NMIGeometric Kind = "nmi-geometric" // normalised by their geometric mean
-	AMI          Kind = "ami"           // adjusted for chance, arithmetic mean
+	// NMI is the mutual information of clusters and labels, over the arithmetic mean of their entropies.
+	NMI Kind = "nmi"
+	// NMIGeometric is NMI over the geometric mean of the entropies.
+	NMIGeometric Kind = "nmi-geometric"
+	// AMI is NMI adjusted for chance: 0 is what random clusters of the same sizes have.
+	AMI Kind = "ami"
+	// AMIGeometric is AMI with the geometric mean of the entropies.
 	AMIGeometric Kind = "ami-geometric"
-	ARI          Kind = "ari"
-	Purity       Kind = "purity"
-	F1           Kind = "f1" // of pairs
-	Homogeneity  Kind = "homogeneity"
+	// ARI is the Rand index adjusted for chance: the share of pairs on which clusters and labels agree.
+	ARI Kind = "ari"
+	// Purity is the share of samples whose label is the most frequent one of their cluster.
+	Purity Kind = "purity"
+	// F1 is the harmonic mean of the precision and the recall of the pairs that share a cluster.
+	F1 Kind = "f1"
+	// Homogeneity is 1 - H(labels given clusters) / H(labels): 1 if each cluster holds one label.
+	Homogeneity Kind = "homogeneity"
+	// Completeness is 1 - H(clusters given labels) / H(clusters): 1 if each label is in one cluster.
 	Completeness Kind = "completeness"
 )
 
@@ -68,7 +77,7 @@ const (
 	// their spread.
 	DPrime Kind = "dprime"
 	// Accuracy is the share of correct decisions about the pairs of a list, by
-	// cross-validation over its folds. It needs Config.Pairs.
+	// cross-validation over its folds. It needs a list of pairs.
 	Accuracy Kind = "accuracy"
 	// FNIR is the share of mated queries that find no item of their class. The threshold
 	// is the largest at which at most Rate of the queries without their class in the

@@ -3,15 +3,23 @@ package run
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
+	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/run/internal/feed"
 )
 
 // completeGiven completes the configuration as given by that of a resumed run and by what the options provide, and
@@ -72,14 +80,6 @@ func (c *Config) useRecordedSettings(dir string) {
 	table.UseRecorded(c, &was)
 }
 
-// customValue stands in a configuration for a loss, policy or sampler that a program provides by
-// Options.Loss, Positives, Negatives, Miner or Sampler. So config.yaml does not name a loss
-// that was not used, and a program that does not provide it cannot resume the run.
-const customValue = "own"
-
-// negativesKey is the key of the negative policy; see positivesKey.
-const negativesKey = "negatives"
-
 // recordCustomParts enters in the configuration what the options provide. A configuration that asks for
 // something that the options do not provide is an error.
 func recordCustomParts(cfg *Config, opts *Options) error {
@@ -134,4 +134,165 @@ func ExplainMissingData(err error, dir string) error {
 	}
 	return option.Errorf("%w\nthe run %s was trained on this data set: if it was moved, give its new place with %s",
 		err, dir, keyPath)
+}
+
+// newFeed returns the feed of a part. cfg says how images are prepared, and augment allows
+// the random changes of training. With bytes, images are passed on as bytes where that loses
+// nothing.
+func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment, bytes bool) (*feed.Feed, error) {
+	if p.Data.Features != nil {
+		return feed.NewRows(p), nil
+	}
+	how, err := cfg.loaderConfig(augment)
+	if err != nil {
+		return nil, err
+	}
+	how.Seed, how.Bytes = seed, bytes
+	return feed.NewImages(p, how)
+}
+
+// loaderConfig returns how images are read and prepared.
+func (c *DataConfig) loaderConfig(augment bool) (data.LoaderConfig, error) {
+	img, err := c.imagingConfig(augment)
+	return data.LoaderConfig{Image: img, Strict: c.Strict, Smooth: c.Chroma == smoothChroma,
+		RawColours: c.Colours == rawColours}, err
+}
+
+// imagingConfig returns how images are prepared.
+func (c *DataConfig) imagingConfig(augment bool) (prepare.Config, error) {
+	pixels, err := prepare.ParseNormalization(c.Pixels)
+	if err != nil {
+		return prepare.Config{}, err
+	}
+	img := prepare.Config{Width: c.Size, Height: c.Size, Channels: c.Channels, Normalize: pixels, Shorter: c.Shorter}
+	if name := c.resampleFilter(); name != "" {
+		img.Rounded = true
+		if err := img.Filter.UnmarshalText([]byte(name)); err != nil {
+			return prepare.Config{}, err
+		}
+	}
+	if c.Fit != "" {
+		if err := img.Fit.UnmarshalText([]byte(c.Fit)); err != nil {
+			return prepare.Config{}, err
+		}
+	}
+	if err := enum.Check("treatment of colours", c.Colours, []string{"", srgbColours, rawColours}); err != nil {
+		return prepare.Config{}, err
+	}
+	if augment {
+		a, err := prepare.ParseAugment(c.Augment)
+		if err != nil {
+			return prepare.Config{}, err
+		}
+		img.Augment = a
+	}
+	return img, nil
+}
+
+// resampleFilter returns the filter of Pillow's by which images are resized; "" for the default, which is not Pillow's.
+func (c *DataConfig) resampleFilter() string {
+	if c.Rounded {
+		return cmp.Or(c.Resample, prepare.Bilinear.String())
+	}
+	return c.Resample
+}
+
+// prepared describes how images are prepared, for the features of a frozen body.
+func (c *DataConfig) prepared(seed uint64) feed.Preparation {
+	return feed.Preparation{Size: c.Size, Channels: c.Channels, Fit: c.Fit, Shorter: c.Shorter, Pixels: c.Pixels,
+		Chroma: c.Chroma, Augment: c.Augment, Seed: seed, Resample: c.resampleFilter(), Raw: c.Colours == rawColours}
+}
+
+// groupColumn returns the column of a manifest that data.group names, or "" for a rule.
+func groupColumn(rule string) string {
+	switch rule {
+	case split.GroupNone, split.GroupFound, split.GroupFolder:
+		return ""
+	}
+	return rule
+}
+
+// countDistinct returns the number of different values.
+func countDistinct(ids []int64) int {
+	seen := make(map[int64]bool)
+	for _, id := range ids {
+		seen[id] = true
+	}
+	return len(seen)
+}
+
+// adviseSearch returns advice for photos whose labels are not enough for training.
+func adviseSearch(d *data.Dataset) string {
+	if d.Source == nil {
+		return ""
+	}
+	return "; kindred search finds photos without training"
+}
+
+// withNotes appends the remarks of the data set to an error of its samples, because they may explain it.
+func withNotes(err error, d *data.Dataset) error {
+	for _, n := range d.Notes {
+		err = fmt.Errorf("%w\n%s", err, n)
+	}
+	return err
+}
+
+// fingerprint identifies the training samples and their labels, so that a run is not resumed on
+// other data. It covers names and the labels in use and, if the set has them, behind a dash all
+// labels of each sample and the coarse labels, and behind featuresMark the ready features.
+func fingerprint(p *data.Part) string {
+	text := labelFingerprint(p)
+	if features := p.Data.FeaturesDigest(p.Index); features != "" {
+		text += featuresMark + features
+	}
+	return text
+}
+
+// changedSamples says what differs between two fingerprints, "" for nothing. One without features is of a version that
+// did not look at them.
+func changedSamples(was, now string) string {
+	oldLabels, old, looked := strings.Cut(was, featuresMark)
+	labels, features, _ := strings.Cut(now, featuresMark)
+	switch {
+	case oldLabels != labels:
+		return "the training samples or their labels"
+	case looked && old != features:
+		return "the features of the training samples"
+	}
+	return ""
+}
+
+// featuresMark separates the digest of features from the rest of a fingerprint.
+const featuresMark = "~"
+
+func labelFingerprint(p *data.Part) string {
+	labels, rest := sha256.New(), sha256.New()
+	var b [16]byte
+	for i, idx := range p.Index {
+		labels.Write([]byte(p.Data.Names[idx]))
+		binary.LittleEndian.PutUint64(b[:8], uint64(p.Label[i]))
+		binary.LittleEndian.PutUint64(b[8:], uint64(p.Fine[i]))
+		labels.Write(b[:])
+	}
+	text := hex.EncodeToString(labels.Sum(nil)[:8])
+	coarse, err := p.Data.Column("coarse")
+	if p.Data.MultiLabel == nil && err != nil {
+		return text
+	}
+	for _, idx := range p.Index {
+		if err == nil {
+			binary.LittleEndian.PutUint64(b[:8], uint64(coarse.IDs[idx]))
+			rest.Write(b[:8])
+		}
+		if p.Data.MultiLabel == nil {
+			continue
+		}
+		for _, id := range p.Data.MultiLabel.Sets[idx] {
+			binary.LittleEndian.PutUint64(b[:8], uint64(id))
+			rest.Write(b[:8])
+		}
+		binary.LittleEndian.PutUint64(b[:8], 1<<63) // no label has this number
+		rest.Write(b[:8])
+	}
+	return text + "-" + hex.EncodeToString(rest.Sum(nil)[:8])
 }

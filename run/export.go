@@ -61,9 +61,6 @@ func (m *Model) Identity(name string) (embedding.Network, error) {
 	return id, err
 }
 
-// exportedMeta is the key of Preparation.Exported in the description of a network that was imported.
-const exportedMeta = "exported"
-
 // Export writes the model as an ONNX file. Its layers may change on the way to the file, as those of batch norm are
 // merged. The file says which network it was, so that Import gives it the same fingerprint. It does not if the file is
 // changed or cut, or if photos are prepared otherwise.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,9 +14,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/internal/format/plaintext"
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run/internal/record"
@@ -284,38 +292,22 @@ const (
 	ValidationSet            // samples held back from training, to choose the best epoch
 )
 
-var setNames = [...]string{TestSet: "test", SeenSet: "seen", TrainSet: "train", GallerySet: "gallery",
-	ValidationSet: "validation"}
+var setNames = enum.New[Set]("Set", "set of samples", "test", "seen", "train", "gallery", "validation")
 
 // Sets lists all sets.
 func Sets() []Set { return []Set{TestSet, SeenSet, TrainSet, GallerySet, ValidationSet} }
 
 // ParseSet returns the set with a name.
-func ParseSet(name string) (Set, error) {
-	for i, n := range setNames {
-		if n == name {
-			return Set(i), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown set of samples %q: must be one of %s", name, strings.Join(setNames[:], ", "))
-}
+func ParseSet(name string) (Set, error) { return setNames.Parse(name) }
 
 // String returns the set's name.
-func (s Set) String() string {
-	if s < 0 || int(s) >= len(setNames) {
-		return fmt.Sprintf("Set(%d)", int(s))
-	}
-	return setNames[s]
-}
+func (s Set) String() string { return setNames.Name(s) }
 
 // MarshalText returns the set's name.
-func (s Set) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (s Set) MarshalText() ([]byte, error) { return setNames.Marshal(s) }
 
 // UnmarshalText sets the set by name.
-func (s *Set) UnmarshalText(text []byte) (err error) {
-	*s, err = ParseSet(string(text))
-	return err
-}
+func (s *Set) UnmarshalText(text []byte) error { return setNames.Unmarshal(s, text) }
 
 // prefix returns the start of the names of the set's files at the end of a run.
 func (s Set) prefix() string {
@@ -367,4 +359,166 @@ func dataPathOf(path string, config []byte) string {
 		return path // the error then names what the user gave
 	}
 	return abs
+}
+
+// EpochTable is a file of numbers with a heading for each column and a row for each epoch.
+type EpochTable struct {
+	// Columns are the headings in order. Values are the numbers under each heading; NaN if an
+	// epoch has no value.
+	Columns []string
+	Values  map[string][]float64
+}
+
+// LastValue returns the last value of a column that is not NaN.
+func (t *EpochTable) LastValue(column string) (float64, error) {
+	for _, v := range slices.Backward(t.Values[column]) {
+		if !math.IsNaN(v) {
+			return v, nil
+		}
+	}
+	return 0, fmt.Errorf("no epoch has a value of %q", column)
+}
+
+// Metrics lists the columns that hold scores, such as "test_recall@1".
+func (t *EpochTable) Metrics() []string {
+	var out []string
+	for _, c := range t.Columns {
+		if strings.Contains(c, "_") && !strings.HasPrefix(c, "no_") {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// maxTableBytes and maxTableEpochs bound a table in bytes and in rows.
+const (
+	maxTableBytes  = 64 << 20
+	maxTableEpochs = 1 << 20
+)
+
+func readTable(path string) (*EpochTable, error) {
+	f, size, err := fileinfo.OpenSized(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if size > maxTableBytes {
+		return nil, fmt.Errorf("%s: %w", path, &budget.TooLargeError{What: "a table of epochs", Most: maxTableBytes})
+	}
+	t, err := parseTable(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+// valueBytes is the memory for a value: it is kept, copied while its column grows, and drawn on pages.
+const valueBytes = 128
+
+// parseTable reads a CSV of numbers with a header. An empty field is NaN.
+func parseTable(r io.Reader) (*EpochTable, error) {
+	rows := plaintext.NewRows(r)
+	head, err := rows.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("the file is empty")
+	} else if err != nil {
+		return nil, err
+	}
+	t := &EpochTable{Columns: slices.Clone(head), Values: make(map[string][]float64, len(head))}
+	for _, h := range t.Columns {
+		if _, dup := t.Values[h]; dup {
+			return nil, fmt.Errorf("column %q appears twice", h)
+		}
+		t.Values[h] = []float64{}
+	}
+	left := budget.Limit()
+	for n := 0; ; n++ {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			return t, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if n == maxTableEpochs {
+			return nil, fmt.Errorf("more than %d rows: a table has one for each epoch", maxTableEpochs)
+		}
+		if left -= valueBytes * int64(len(row)); left < 0 {
+			return nil, &budget.Error{What: "the table", Limit: budget.Limit()}
+		}
+		for i, field := range row {
+			v := math.NaN()
+			if field != "" {
+				if v, err = strconv.ParseFloat(field, 64); err != nil {
+					line, _ := rows.FieldPos(i)
+					return nil, fmt.Errorf("line %d, column %q: %q is not a number", line, t.Columns[i], field)
+				}
+			}
+			t.Values[t.Columns[i]] = append(t.Values[t.Columns[i]], v)
+		}
+	}
+}
+
+// Setting is a key of a configuration, "loss.margin", with its value as written.
+type Setting struct{ Key, Value string }
+
+// Settings lists every key of the configuration with its value, as
+// Folder.Settings does.
+func (c Config) Settings() ([]Setting, error) { return parseSettings(c.YAML()) }
+
+// parseSettings flattens a YAML document of nested maps and keeps its order.
+func parseSettings(text []byte) ([]Setting, error) {
+	if _, err := yamltext.Parse(text); err != nil {
+		return nil, err
+	}
+	var doc yaml.MapSlice
+	if err := yaml.UnmarshalWithOptions(text, &doc, yaml.UseOrderedMap()); err != nil {
+		return nil, errors.New(yaml.FormatError(err, false, true))
+	}
+	var out []Setting
+	var walk func(prefix string, m yaml.MapSlice)
+	walk = func(prefix string, m yaml.MapSlice) {
+		for _, item := range m {
+			key := prefix + fmt.Sprint(item.Key)
+			if sub, ok := item.Value.(yaml.MapSlice); ok {
+				walk(key+".", sub)
+				continue
+			}
+			out = append(out, Setting{key, valueText(item.Value)})
+		}
+	}
+	walk("", doc)
+	return out, nil
+}
+
+func valueText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case []any:
+		parts := make([]string, len(v))
+		for i, e := range v {
+			parts[i] = valueText(e)
+		}
+		return strings.Join(parts, ", ")
+	}
+	return fmt.Sprint(v)
+}
+
+// Load reads the network of the run in dir.
+func Load(dir string) (*Model, error) {
+	f, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	return f.Model()
+}
+
+// Save writes the configuration and the network, but no training state, into an existing
+// folder, for Load.
+func (m *Model) Save(dir string) error {
+	f := &Folder{record.Dir{Path: dir}}
+	if err := atomic.WriteFile(f.ConfigPath(), atomic.Bytes(m.Config.YAML())); err != nil {
+		return err
+	}
+	return m.Net.Save(dir)
 }

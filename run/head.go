@@ -19,40 +19,6 @@ import (
 	"github.com/kindred-ml/kindred/run/internal/wccn"
 )
 
-// wholeBody, in network.freeze, means all parameters before the embedding layer.
-const wholeBody = "body"
-
-// hasFrozenBody reports whether only the embedding layer is trained.
-func (n *NetworkConfig) hasFrozenBody() bool { return slices.Contains(n.Freeze, wholeBody) }
-
-// frozenPrefixes lists the names in network.freeze other than wholeBody.
-func (n *NetworkConfig) frozenPrefixes() []string {
-	return slices.DeleteFunc(slices.Clone(n.Freeze), func(p string) bool { return p == wholeBody })
-}
-
-// headNetwork is a network whose body is frozen. Its input is features. It computes the head, whose
-// parameters it shares with the whole network.
-type headNetwork struct {
-	*nn.Net // the head
-	body    *nn.Net
-	whole   *nn.Net // the network that is saved
-}
-
-func newHeadNetwork(whole *nn.Net) (*headNetwork, error) {
-	body, err := whole.Body()
-	if err != nil {
-		return nil, fmt.Errorf("network.freeze=%s: %w", wholeBody, err)
-	}
-	head, err := whole.Tail()
-	if err != nil {
-		return nil, fmt.Errorf("network.freeze=%s: %w", wholeBody, err)
-	}
-	return &headNetwork{head, body, whole}, nil
-}
-
-// Params returns the parameters of the whole network, so that a checkpoint contains them.
-func (h *headNetwork) Params() []*nn.Param { return h.whole.Params() }
-
 // freezeBody divides a network whose body is frozen, and replaces images by features.
 func (p *plan) freezeBody() error {
 	p.network.trained = p.network.net
@@ -97,14 +63,6 @@ func (p *plan) computeBodyFeatures(ctx context.Context) error {
 	p.notes = append(p.notes, remarks...)
 	return err
 }
-
-// Values of network.head.
-const (
-	randomHead   = "random"
-	pcaHead      = "pca"
-	identityHead = "identity"
-	wccnHead     = "wccn"
-)
 
 // chooseByFeatures uses the features before training to decide what the configuration may leave open: the
 // policy for positives, and the start of the embedding layer and of the proxies.
@@ -246,9 +204,6 @@ func (p *plan) initHead(features *startFeatures) error {
 	return nil
 }
 
-// positivesKey is the key of the positive policy, which the features may decide.
-const positivesKey = "positives"
-
 // choosesPositives reports whether the features at the start of a new run decide the policy for
 // positives: the configuration leaves it open, and the loss is not defined on all pairs.
 func (p *plan) choosesPositives() bool {
@@ -303,12 +258,6 @@ func (p *plan) choosePositives(ctx context.Context, features *startFeatures) err
 	p.notes.add("mine.positives is %v: by the pretrained features, %v: %s", o.Mine.Positives, k, why)
 	return nil
 }
-
-// Values of train.proxies.
-const (
-	randomProxies = "random"
-	meanProxies   = "means"
-)
 
 // chooseProxyStart settles how the proxies of the loss start, if it has any. From a pretrained start the means of the
 // classes are known, and training does not have to find them first.

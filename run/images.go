@@ -61,60 +61,6 @@ func choosePreprocessing(c *Config, set *data.Dataset, start *networkStart, note
 	return d.usePreparation(said)
 }
 
-// adoptNetworkInput settles the size and the channels of images by the network of a file. It returns the
-// preparation that the file states, and remarks for the user.
-func (c *Config) adoptNetworkInput(net *onnxnet.Network) (onnxnet.Preparation, []string, error) {
-	in, said := net.Spec.Input, net.Preparation
-	notes := net.Notes
-	if c.Data.Size == 0 && in.H != in.W {
-		return said, nil, fmt.Errorf("network.pretrained: %s takes images of %d x %d, which are not square: set "+
-			"data.size to the side of square images", c.Network.Pretrained, in.H, in.W)
-	}
-	if c.Data.Channels != 0 && c.Data.Channels != in.C {
-		return said, nil, fmt.Errorf("data.channels is %d, but %s takes %d", c.Data.Channels, c.Network.Pretrained,
-			in.C)
-	}
-	if said.Pixels == "" && c.Data.Pixels == "" {
-		said.Pixels = "imagenet"
-		notes = append(notes, "the model does not state its range of pixel values: imagenet is assumed; "+
-			"set data.pixels if that is wrong")
-	} else {
-		notes = append(notes, c.Data.describePixelRange(&said)...)
-	}
-	c.Data.Size, c.Data.Channels = in.H, in.C
-	return said, notes, nil
-}
-
-// describePixelRange gives the range of pixel values its name, if it has one, and tells which evidence decided.
-func (d *DataConfig) describePixelRange(said *onnxnet.Preparation) []string {
-	if n, err := prepare.ParseNormalization(said.Pixels); err == nil && said.Pixels != "" {
-		said.Pixels = n.String()
-	}
-	if d.Pixels != "" || said.Pixels == "" || said.Source == "" {
-		return nil
-	}
-	return []string{fmt.Sprintf("data.pixels is %s, from %s", said.Pixels, said.Source)}
-}
-
-// usePreparation settles how pictures are prepared, by the preparation that the network's file states.
-func (d *DataConfig) usePreparation(said onnxnet.Preparation) error {
-	if d.Fit == "" && said.Unfit != "" {
-		return fmt.Errorf("%s: set data.fit to stretch or cover to make images square in another way", said.Unfit)
-	}
-	if d.Fit == "" || d.Fit == said.Fit {
-		d.Fit, d.Shorter = said.Fit, cmp.Or(d.Shorter, said.Shorter)
-	}
-	d.Pixels = cmp.Or(d.Pixels, said.Pixels, defaultPixels)
-	d.Resample = cmp.Or(d.Resample, said.Resample)
-	if d.Colours == "" && said.RawColours {
-		d.Colours = rawColours
-	}
-	return nil
-}
-
-// defaultPixels is the default range of pixel values.
-const defaultPixels = "unit"
-
 // caffeNetwork is the name of a network whose published weights all come from Caffe, and of the
 // range of pixel values that they take.
 const caffeNetwork = "bn_inception"
@@ -129,14 +75,6 @@ func defaultSize(w, h, channels int) int {
 		return 40
 	}
 	return 64
-}
-
-// defaultFit returns how images with this number of channels are made square.
-func defaultFit(channels int) string {
-	if channels == 3 {
-		return prepare.Cover.String()
-	}
-	return prepare.Stretch.String()
 }
 
 // chooseNetwork settles which network is trained, and the length of its embeddings unless a

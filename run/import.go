@@ -18,48 +18,6 @@ import (
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
-// includesNetwork reports whether the weights are in a file that includes its network.
-func (n *NetworkConfig) includesNetwork() bool {
-	return strings.EqualFold(filepath.Ext(n.Pretrained), ".onnx")
-}
-
-// PretrainedIsFile reports whether Pretrained is a file instead of a name of weights.
-func (n *NetworkConfig) PretrainedIsFile() bool {
-	return filepath.Ext(n.Pretrained) != "" || strings.ContainsRune(n.Pretrained, filepath.Separator)
-}
-
-// isPretrained reports whether the network starts from pretrained weights.
-func (n *NetworkConfig) isPretrained() bool { return n.Pretrained != "" && n.Pretrained != none }
-
-// importFileNetwork imports the network of network.pretrained from the file at path, for images of
-// the given side. It returns nil if the file includes no network.
-func (c *Config) importFileNetwork(path string, size int) (*onnxnet.Network, error) {
-	if !c.Network.includesNetwork() {
-		return nil, nil
-	}
-	net, err := onnxnet.Read(path, onnxnet.Options{Cut: c.Network.Cut, Size: size})
-	if err != nil {
-		return nil, fmt.Errorf("network.pretrained: %w", err)
-	}
-	return net, nil
-}
-
-// fileSpec returns the network of a file with the head that the configuration asks for.
-func fileSpec(cfg *Config, file *onnxnet.Network, h, w, ch int) (*nn.Spec, error) {
-	n := &cfg.Network
-	if in := file.Spec.Input; in.H != h || in.W != w || in.C != ch {
-		return nil, fmt.Errorf("network.pretrained: %s takes samples of %s, not of %d x %d x %d", n.Pretrained, in, h,
-			w, ch)
-	}
-	spec, err := zoo.WithHead(file.Spec, zoo.Options{
-		Dim: n.Dim, Normalize: n.Normalize == On, HeadNorm: n.HeadNorm, Dropout: n.Dropout, NoHead: n.Dim == 0,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("network.pretrained: %s: %w", n.Pretrained, err)
-	}
-	return spec, nil
-}
-
 // Import returns an existing network unchanged, and remarks for the user. path is an ONNX
 // file, a folder that nn.Net.Save wrote, or one of its files, or a folder of Hugging Face or timm
 // (config.json and weights of a network of package nn/zoo). Size, Channels, Fit, Shorter, Resample, Colours
@@ -80,9 +38,7 @@ func Import(path, cut string, data DataConfig) (*Model, []string, error) {
 
 // importONNX implements Import for an ONNX file.
 func importONNX(path, cut string, data DataConfig) (*Model, []string, error) {
-	cfg := Default()
-	cfg.Data = data
-	cfg.Network = NetworkConfig{Pretrained: path, Cut: cut, Normalize: Off, FrozenNorm: Off}
+	cfg := newImportConfig(NetworkConfig{Pretrained: path, Cut: cut}, data)
 	file, err := cfg.importFileNetwork(path, cfg.Data.Size)
 	if err != nil {
 		return nil, nil, err
@@ -91,18 +47,11 @@ func importONNX(path, cut string, data DataConfig) (*Model, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if said.Unfit == "" {
-		said.Fit = cmp.Or(said.Fit, defaultFit(cfg.Data.Channels))
-	}
-	if err := cfg.Data.usePreparation(said); err != nil {
+	if err := cfg.Data.prepareAsStated(said, path); err != nil {
 		return nil, nil, err
 	}
-	cfg.Data.Chroma = cmp.Or(cfg.Data.Chroma, smoothChroma)
 	if err := cfg.setDistance(file.Preparation.Distance, path); err != nil {
 		return nil, nil, err
-	}
-	if _, err := cfg.Data.imagingConfig(false); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	net, err := nn.New(file.Spec, nn.Options{})
 	if err != nil {
@@ -115,6 +64,30 @@ func importONNX(path, cut string, data DataConfig) (*Model, []string, error) {
 		net.Spec().Meta = map[string]string{exportedMeta: said.Exported}
 	}
 	return &Model{Config: cfg, Net: net}, notes, nil
+}
+
+// newImportConfig returns the configuration of an existing network that is used unchanged.
+func newImportConfig(n NetworkConfig, data DataConfig) Config {
+	cfg := Default()
+	cfg.Data, cfg.Network = data, n
+	cfg.Network.Normalize, cfg.Network.FrozenNorm = Off, Off
+	cfg.Eval.Distance = eval.Cosine.String()
+	return cfg
+}
+
+// prepareAsStated completes how pictures are prepared by what the network's file or folder, from, states.
+func (d *DataConfig) prepareAsStated(said onnxnet.Preparation, from string) error {
+	if said.Unfit == "" {
+		said.Fit = cmp.Or(said.Fit, defaultFit(d.Channels))
+	}
+	if err := d.usePreparation(said); err != nil {
+		return err
+	}
+	d.Chroma = cmp.Or(d.Chroma, smoothChroma)
+	if _, err := d.imagingConfig(false); err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	return nil
 }
 
 // setDistance sets eval.distance to the distance that the file at path states; see Model.Distance.
@@ -135,31 +108,34 @@ func LoadPretrained(network, weights string, data DataConfig) (*Model, error) {
 
 // loadPretrained is Pretrained with a last layer of dim values, which the file has too; 0 is none.
 func loadPretrained(network, weights string, data DataConfig, dim int) (*Model, error) {
-	cfg := Default()
-	cfg.Data = data
-	cfg.Network = NetworkConfig{Name: network, Pretrained: weights, Normalize: Off, FrozenNorm: Off}
-	cfg.Eval.Distance = eval.Cosine.String()
+	cfg := newImportConfig(NetworkConfig{Name: network, Pretrained: weights}, data)
 	d := &cfg.Data
 	d.Channels, d.Chroma = cmp.Or(d.Channels, 3), cmp.Or(d.Chroma, smoothChroma)
 	d.Fit = cmp.Or(d.Fit, defaultFit(d.Channels))
-	spec, err := zoo.Network(network, zoo.Options{
-		Input: nn.Shape{H: data.Size, W: data.Size, C: cfg.Data.Channels}, Stem: zoo.StemLarge, Dim: dim,
-		NoHead: dim == 0})
+	net, _, err := newFilledNetwork(network, weights, zoo.ResampleTimm, zoo.Options{
+		Input: nn.Shape{H: data.Size, W: data.Size, C: d.Channels}, Stem: zoo.StemLarge, Dim: dim, NoHead: dim == 0})
 	if err != nil {
 		return nil, err
+	}
+	return &Model{Config: cfg, Net: net}, nil
+}
+
+// newFilledNetwork makes a network with the weights of a file. All of its parameters must be in the file.
+func newFilledNetwork(name, weights string, positions zoo.Resample, o zoo.Options) (
+	*nn.Net, *zoo.ImportReport, error) {
+	spec, err := zoo.Network(name, o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", weights, err)
 	}
 	net, err := nn.New(spec, nn.Options{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	report, err := importWeights(net, weights, zoo.ResampleTimm, "")
-	if err != nil {
-		return nil, err
+	report, err := importWeights(net, weights, positions, "")
+	if err == nil && len(report.Missing)+len(report.MisShaped) > 0 {
+		err = fmt.Errorf("%s does not fit network %s: %s", weights, name, report)
 	}
-	if len(report.Missing)+len(report.MisShaped) > 0 {
-		return nil, fmt.Errorf("%s does not fit network %s: %s", weights, network, report)
-	}
-	return &Model{Config: cfg, Net: net}, nil
+	return net, report, err
 }
 
 // preparation returns how a picture becomes the network's input, for the export of a model.
@@ -244,8 +220,8 @@ func loadSaved(path string, data DataConfig) (m *Model, notes []string, err erro
 	if err := d.usePreparation(said); err != nil {
 		return nil, nil, err
 	}
-	for _, p := range table.Problems(&cfg) {
-		return nil, nil, fmt.Errorf("%s: %s: %s", dir, p.Key, p.Text)
+	if err := firstProblem(&cfg); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	return &Model{Config: cfg, Net: net}, notes, nil
 }
@@ -287,30 +263,24 @@ func importPublished(weights, config string, data DataConfig) (*Model, []string,
 	if err := said.Tower.Apply(name, &o); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", weights, err)
 	}
-	cfg, notes := Default(), said.Notes
-	cfg.Data = data
-	cfg.Network = NetworkConfig{Name: name, Pretrained: weights, Normalize: Off, FrozenNorm: Off}
-	cfg.Eval.Distance = eval.Cosine.String()
+	cfg, notes := newImportConfig(NetworkConfig{Name: name, Pretrained: weights}, data), said.Notes
 	d, p := &cfg.Data, said.Preparation
 	if d.Pixels == "" && p.Pixels == "" {
 		notes = append(notes, fmt.Sprintf("%s does not state the range of pixel values of the network "+
 			"(preprocessor_config.json): %s is assumed", filepath.Dir(config), defaultPixels))
 	}
 	d.Size, d.Channels = cmp.Or(d.Size, p.Side, o.Input.H), cmp.Or(d.Channels, o.Input.C)
-	d.Chroma = cmp.Or(d.Chroma, smoothChroma)
-	if p.Unfit == "" {
-		p.Fit = cmp.Or(p.Fit, defaultFit(d.Channels))
-	}
-	if err := d.usePreparation(p); err != nil {
+	if err := d.prepareAsStated(p, filepath.Dir(config)); err != nil {
 		return nil, nil, err
-	}
-	if _, err := d.imagingConfig(false); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", filepath.Dir(config), err)
 	}
 	o.Input, o.NoHead = nn.Shape{H: d.Size, W: d.Size, C: d.Channels}, o.Dim == 0
-	net, err := newPublished(name, weights, said.Tower.Positions, o)
+	net, report, err := newFilledNetwork(name, weights, said.Tower.Positions, o)
 	if err != nil {
 		return nil, nil, err
+	}
+	if unused := report.Unused(); len(unused) > 0 {
+		return nil, nil, fmt.Errorf("%s: network %s has no layer for %d of its tensors (%s): a network that computes "+
+			"with them is not supported", weights, name, len(unused), unused[0])
 	}
 	net.Spec().Meta = map[string]string{computationMeta: describeComputation(said, net.Spec())}
 	return &Model{Config: cfg, Net: net}, notes, nil
@@ -369,31 +339,6 @@ func describeComputation(n *published.Network, spec *nn.Spec) string {
 	return strings.Join(words, "; ")
 }
 
-// newPublished makes the network that a file of weights was guessed to be for. All of its parameters must be in the
-// file, and all of the file in the network.
-func newPublished(name, weights string, positions zoo.Resample, o zoo.Options) (*nn.Net, error) {
-	spec, err := zoo.Network(name, o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", weights, err)
-	}
-	net, err := nn.New(spec, nn.Options{})
-	if err != nil {
-		return nil, err
-	}
-	report, err := importWeights(net, weights, positions, "")
-	if err != nil {
-		return nil, err
-	}
-	if len(report.Missing)+len(report.MisShaped) > 0 {
-		return nil, fmt.Errorf("%s does not fit network %s: %s", weights, name, report)
-	}
-	if unused := report.Unused(); len(unused) > 0 {
-		return nil, fmt.Errorf("%s: network %s has no layer for %d of its tensors (%s): a network that computes with "+
-			"them is not supported", weights, name, len(unused), unused[0])
-	}
-	return net, nil
-}
-
 // noNetworkError is the error about a folder without a network.
 func noNetworkError(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, nn.SpecFile))
@@ -427,3 +372,6 @@ func projectionLen(f *safetensors.File) int {
 	}
 	return 0
 }
+
+// publishedWeights is the file of weights in a folder of Hugging Face's libraries or timm.
+const publishedWeights = "model.safetensors"

@@ -93,7 +93,7 @@ func TestEveryFieldHasAKey(t *testing.T) {
 	of := map[any]string{}
 	for i := range table.Keys {
 		k := &table.Keys[i]
-		if k.Pointer == nil {
+		if k.Pointer(&c) == nil {
 			continue
 		}
 		if other, taken := of[k.Pointer(&c)]; taken {
@@ -104,7 +104,7 @@ func TestEveryFieldHasAKey(t *testing.T) {
 	sections := reflect.ValueOf(&c).Elem()
 	for i := range sections.NumField() {
 		section := strings.ToLower(sections.Type().Field(i).Name)
-		if _, free := c.freeSection(section); free {
+		if _, free := table.FreeSection(&c, section); free {
 			continue
 		}
 		for j := range sections.Field(i).NumField() {

@@ -15,7 +15,6 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run/internal/embedder"
@@ -45,25 +44,6 @@ type Model struct {
 // another one, only one of the two models may be used at a time.
 func (m *Model) Copy() *Model {
 	return &Model{Config: m.Config, Net: m.Net, Cache: m.Cache, Progress: m.Progress}
-}
-
-// Load reads the network of the run in dir.
-func Load(dir string) (*Model, error) {
-	f, err := Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	return f.Model()
-}
-
-// Save writes the configuration and the network, but no training state, into an existing
-// folder, for Load.
-func (m *Model) Save(dir string) error {
-	f := &Folder{record.Dir{Path: dir}}
-	if err := atomic.WriteFile(f.ConfigPath(), atomic.Bytes(m.Config.YAML())); err != nil {
-		return err
-	}
-	return m.Net.Save(dir)
 }
 
 // Decoder returns a decoder for pictures from outside a data set. It prepares a picture to
@@ -207,6 +187,14 @@ func (e *Embeddings) recorded() record.Embeddings {
 	return record.Embeddings{X: e.X, WriteLabels: e.WriteLabels}
 }
 
+// columnSet returns the embeddings with the labels of a scored column; nil if e is nil.
+func (e *Embeddings) columnSet(column string) *eval.Set {
+	if e == nil {
+		return nil
+	}
+	return &eval.Set{X: e.X, Labels: [][]int64{labelsAt(columnLabels(e.Part, column), e.Pos)}}
+}
+
 // Labels returns the training label of every row.
 func (e *Embeddings) Labels() []int64 { return labelsAt(e.Part.Label, e.Pos) }
 
@@ -285,4 +273,12 @@ func className(names []string, id int64) string {
 		return names[id]
 	}
 	return strconv.FormatInt(id, 10)
+}
+
+// columnLabels returns the labels of a scored column.
+func columnLabels(p *data.Part, column string) []int64 {
+	if column == labelColumn {
+		return p.Label
+	}
+	return p.Fine
 }

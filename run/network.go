@@ -3,20 +3,22 @@ package run
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
+	"math/bits"
+	"slices"
+	"strings"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging/prepare"
-	"github.com/kindred-ml/kindred/internal/network/onnxnet"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/compute/pair"
+	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/run/internal/feed"
 	"github.com/kindred-ml/kindred/run/internal/wccn"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -150,20 +152,6 @@ func (p *plan) describeNetwork() (*nn.Spec, error) {
 // Twice as many take four times the memory and eight times the time.
 const maxWCCNFeatures = 4096
 
-// numFeatures returns the number of features before the embedding layer, for samples of the given shape.
-func (c *Config) numFeatures(file *onnxnet.Network, h, w, ch int) (int, error) {
-	if h*w == 1 && c.Network.hasFrozenBody() {
-		return 0, fmt.Errorf("network.freeze=%s: a data set of ready features has no body to freeze", wholeBody)
-	}
-	bare := *c
-	bare.Network.Dim, bare.Network.Normalize, bare.Network.HeadNorm = 0, Off, false
-	spec, err := networkSpec(&bare, file, h, w, ch)
-	if err != nil {
-		return 0, err
-	}
-	return spec.OutDim(), nil
-}
-
 // minChunk is the smallest piece, in samples, that a batch is cut into to fit the memory.
 const minChunk = 8
 
@@ -197,106 +185,6 @@ func (p *plan) fitMemory(spec *nn.Spec) (err error) {
 	return tooLarge
 }
 
-// networkSpec describes the network of cfg for samples of the given shape. file is the
-// network that network.pretrained includes, or nil.
-func networkSpec(cfg *Config, file *onnxnet.Network, h, w, ch int) (*nn.Spec, error) {
-	spec, err := plainSpec(cfg, file, h, w, ch)
-	if l := cfg.Network.LoRA; err == nil && l.Rank > 0 {
-		if spec, err = spec.WithLoRA(l.Rank, l.Alpha); err != nil {
-			err = fmt.Errorf("network.lora: %w", err)
-		}
-	}
-	return spec, err
-}
-
-// plainSpec is networkSpec without adapters.
-func plainSpec(cfg *Config, file *onnxnet.Network, h, w, ch int) (*nn.Spec, error) {
-	n := &cfg.Network
-	if file != nil {
-		return fileSpec(cfg, file, h, w, ch)
-	}
-	input := nn.Shape{H: h, W: w, C: ch}
-	spec, err := n.spec(input)
-	if err != nil {
-		return nil, fmt.Errorf("network %s on samples of %d x %d x %d: %w", n.Name, h, w, ch, err)
-	}
-	for i := range table.Keys {
-		k := &table.Keys[i]
-		if k.AllowUnused == nil || table.Unset(cfg, k) || k.AllowUnused(cfg) {
-			continue
-		}
-		without := *cfg
-		table.Set(&without, k, nil)
-		if other, err := without.Network.spec(input); err == nil && reflect.DeepEqual(other, spec) {
-			return nil, fmt.Errorf("%s: network %s does not have this setting; leave it out", k.Name, n.Name)
-		}
-	}
-	return spec, nil
-}
-
-// spec returns the network by its name.
-func (n *NetworkConfig) spec(input nn.Shape) (*nn.Spec, error) {
-	return zoo.Network(n.Name, zoo.Options{
-		Input: input, Dim: n.Dim, Normalize: n.Normalize == On, HeadNorm: n.HeadNorm,
-		Width: n.Width, Multiple: n.Multiple, Stem: zoo.Stem(n.Stem), Dropout: n.Dropout, NoHead: n.Dim == 0,
-		Pool: zoo.Pool(n.Pool), Patch: n.Patch, Registers: n.Registers, DropPath: n.DropPath, Depth: n.Depth,
-		Heads: n.Heads, Hidden: n.Hidden, Act: nn.Kind(n.Act), Eps: n.Eps, Padding: zoo.Padding(n.Padding),
-	})
-}
-
-// defaultPositionResampling is the default of network.resample.
-const defaultPositionResampling = "timm"
-
-// positionResampling returns how tables of position embeddings are resampled.
-func (n *NetworkConfig) positionResampling() zoo.Resample {
-	if n.Resample == defaultPositionResampling {
-		return zoo.ResampleTimm
-	}
-	return zoo.Resample(n.Resample)
-}
-
-// newNetwork makes the network that spec describes, with the start that cfg asks for.
-// The report says how pretrained weights fit, and is nil without pretrained weights.
-func newNetwork(cfg *Config, file *onnxnet.Network, path string, spec *nn.Spec) (*nn.Net, *zoo.ImportReport, error) {
-	n := &cfg.Network
-	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.frozenPrefixes(),
-		FreezeBody: n.hasFrozenBody() || n.LoRA.Rank > 0,
-		FrozenNorm: n.FrozenNorm == On, Precision: nn.Precision(n.Precision)})
-	if err != nil {
-		return nil, nil, err
-	}
-	if !n.isPretrained() {
-		return net, nil, nil
-	}
-	if file != nil {
-		report, err := zoo.Import(net, file.Weights, zoo.ImportOptions{})
-		if err != nil {
-			err = fmt.Errorf("network.pretrained: %s: %w", n.Pretrained, err)
-		}
-		return net, report, err
-	}
-	own := "" // a layer that is computed
-	if n.Head == wccnHead {
-		own = spec.Head()
-	}
-	report, err := importWeights(net, path, n.positionResampling(), own)
-	return net, report, err
-}
-
-// importWeights starts the network from a file of weights. Parameters that the file lacks,
-// such as the embedding layer, keep their random values. So do those of the layer own.
-func importWeights(net *nn.Net, path string, how zoo.Resample, own string) (*zoo.ImportReport, error) {
-	f, err := zoo.ReadWeights(path)
-	if err != nil {
-		return nil, fmt.Errorf("network.pretrained: %w", err)
-	}
-	report, err := zoo.Import(net, f, zoo.ImportOptions{AdaptInput: true, Positions: how, KeepLayer: own})
-	if err != nil {
-		return nil, fmt.Errorf("network.pretrained: %s: %w", path, err)
-	}
-	return report, nil
-}
-
 // newObjective completes the options of the loss by the classes and the network, and makes the objective.
 func (p *plan) newObjective(features *startFeatures) (train.Objective, error) {
 	o := &p.loss.options
@@ -311,14 +199,6 @@ func (p *plan) newObjective(features *startFeatures) (train.Objective, error) {
 		return made, err
 	}
 	return customMining{made, p.opts.Miner}, nil
-}
-
-// Engine runs a network and updates its parameters in place of package nn, for example on a
-// GPU. *xla.Net is an Engine. Checkpoints and the files of a run are written from the nn.Net
-// that the engine was made from, which holds copies of the parameters.
-type Engine interface {
-	train.Remote
-	train.OptimizerDevice
 }
 
 // passesBytes reports whether images are passed on as bytes, which an engine normalises.
@@ -416,42 +296,6 @@ func layerDecayGroups(first float64, params []*nn.Param) []train.ParamGroup {
 	return out
 }
 
-// adapterNet is a network of which only adapters and the head are trained (network.lora).
-//
-// Checkpoints hold these alone. What they are added to comes from network.pretrained, or is
-// drawn again from train.seed, when a run is resumed; base tells whether it is the same. The
-// network that a run saves has the adapters merged, so that nothing else needs to know them.
-type adapterNet struct{ *nn.Net }
-
-// Params returns the parameters that training changes.
-func (a *adapterNet) Params() []*nn.Param {
-	var out []*nn.Param
-	for _, p := range a.Net.Params() {
-		if p.Grad != nil || p.Buffer {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// baseDigest is a digest of the other parameters.
-func (a *adapterNet) baseDigest() string {
-	sum := sha256.New()
-	var b []byte
-	for _, p := range a.Net.Params() {
-		if p.Grad != nil || p.Buffer {
-			continue
-		}
-		sum.Write([]byte(p.Name))
-		b = b[:0]
-		for _, v := range p.Value {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-		}
-		sum.Write(b)
-	}
-	return hex.EncodeToString(sum.Sum(nil)[:8])
-}
-
 // fingerprint identifies the training samples and, of a network with adapters, the weights that
 // these are added to.
 func (p *plan) fingerprint() string {
@@ -460,4 +304,231 @@ func (p *plan) fingerprint() string {
 		text += "+" + p.network.adapterBase
 	}
 	return text
+}
+
+// feeds read the samples of a run.
+type feeds struct {
+	training *feed.Feed
+	scored   []*scoredSet // the sets that evaluations score
+	features *feed.Cache  // features of a frozen body; nil without one
+}
+
+// untrainedNet is the pretrained network at its own image size. Training has to beat its score,
+// whatever size the run trains at.
+type untrainedNet struct {
+	*bareNet
+	scored []*scoredSet
+}
+
+// newUntrained makes the untrained network. It returns nil if training uses the same image size
+// and adds no embedding layer, because epoch 0 of the run is then the same network.
+func (p *plan) newUntrained() (u *untrainedNet, err error) {
+	if !p.scoresUntrained() || p.start.side == 0 || p.cfg.Data.Size == p.start.side && p.cfg.Network.Dim == 0 {
+		return nil, nil
+	}
+	u = &untrainedNet{}
+	if u.bareNet, err = p.start.newBareNet(&p.cfg, p.start.side); err != nil {
+		return nil, err
+	}
+	if u.scored, err = newScoredSets(p.split, u.cfg, false); err != nil {
+		return nil, err
+	}
+	shareEvaluation(p.opts.Ranks, u.scored)
+	return u, nil
+}
+
+// mayKeep reports whether the run may end with the untrained network. It may not if the
+// configuration asks for an embedding layer, which the untrained network lacks, unless that layer starts as wccn.
+func (u *untrainedNet) mayKeep(c *Config) bool {
+	return c.Network.Dim == 0 || c.Network.Head == wccnHead && c.Network.Dim == u.net.Dim()
+}
+
+// scoresUntrained reports whether the network before training is scored.
+func (p *plan) scoresUntrained() bool {
+	return p.cfg.Eval.Keep || p.cfg.Network.isPretrained() && !(p.opts.SkipUntrainedScores && p.cfg.Train.Best == none)
+}
+
+// MemoryPlan is the memory that a run needs, in bytes. It is computed from the settings before
+// anything is allocated. It counts what grows with the settings. The samples, which are read
+// earlier, and the program itself are not included.
+type MemoryPlan struct {
+	Network     int64 // values, running statistics and gradients
+	Optimizer   int64 // moments of the parameters of the network and the loss
+	Loss        int64 // proxies with their gradients, and the cross-batch memory
+	Activations int64 // outputs of all layers for the largest batch or piece, with gradients
+	Batches     int64 // samples of the batches in preparation, and the epoch's list
+	Pairs       int64 // similarities of a batch, their distances and gradients
+	Embeddings  int64 // embeddings of the scored sets
+	Features    int64 // features of a frozen body, with their file
+}
+
+// memoryPart is a part of a plan with the name under which it is shown.
+type memoryPart struct {
+	name  string
+	bytes int64
+}
+
+// parts returns the parts of the plan, largest first.
+func (p MemoryPlan) parts() []memoryPart {
+	parts := []memoryPart{
+		{"network", p.Network}, {"loss", p.Loss}, {"optimizer", p.Optimizer}, {"activations", p.Activations},
+		{"batches", p.Batches}, {"pairs", p.Pairs}, {"embeddings", p.Embeddings},
+		{"features", p.Features},
+	}
+	slices.SortStableFunc(parts, func(a, b memoryPart) int { return cmp.Compare(b.bytes, a.bytes) })
+	return parts
+}
+
+// Total is the sum of the parts.
+func (p MemoryPlan) Total() int64 {
+	return budget.Sum(p.Network, p.Optimizer, p.Loss, p.Activations, p.Batches, p.Pairs, p.Embeddings,
+		p.Features)
+}
+
+// String returns the total and the largest parts: 1.2 GiB (activations 1 GiB, network 120
+// MiB).
+func (p MemoryPlan) String() string {
+	return fmt.Sprintf("%s (%s)", budget.Format(p.Total()), p.describeLargest())
+}
+
+// describeLargest names the parts that make up most of the plan.
+func (p MemoryPlan) describeLargest() string {
+	var out []string
+	for _, part := range p.parts() {
+		if len(out) > 0 && part.bytes < p.Total()/16 {
+			break
+		}
+		out = append(out, part.name+" "+budget.Format(part.bytes))
+	}
+	return strings.Join(out, ", ")
+}
+
+// check compares the plan with the limit of package budget.
+func (p MemoryPlan) check() error {
+	return budget.Check("the run ("+p.describeLargest()+")", p.Total())
+}
+
+// pairTables is the number of tables of batch x references that a step needs at once:
+// similarities, distances, and the weights of both.
+const pairTables = 4
+
+// planInput holds the numbers that the plan needs besides the configuration.
+type planInput struct {
+	spec      *nn.Spec
+	objective *objective.Options
+	classes   int   // training labels
+	batch     int   // samples
+	batches   int   // of an epoch
+	scored    int64 // samples that are embedded for evaluations
+	largest   int   // of them, the samples of the largest set
+	samples   int   // to train on
+}
+
+// planMemory plans the memory of a run. It returns an error if the network cannot be
+// described.
+func planMemory(cfg *Config, p planInput) (MemoryPlan, error) {
+	net, err := p.spec.Memory()
+	if err != nil {
+		return MemoryPlan{}, err
+	}
+	batch, dim := int64(p.batch), int64(p.spec.OutDim())
+	eval := min(int64(cfg.Eval.Batch), int64(p.largest))
+	atOnce, gradients := batch, net.Trained
+	if c := int64(cfg.Train.Chunk); c > 0 && c < batch {
+		// Gradients of pieces are added in a tree, which needs one sum for each level at a time.
+		atOnce, gradients = c, budget.Product(net.Trained, int64(2+bits.Len64(uint64((batch-1)/c))))
+	}
+	var proxies, queue, pairs int64
+	for _, o := range append([]objective.Options{*p.objective}, furtherLosses(p.objective)...) {
+		memory := min(int64(o.Memory), budget.Product(int64(cfg.Train.Epochs), int64(p.batches), batch))
+		r := budget.Sum(batch, memory)
+		traits := o.Traits()
+		if traits.Proxies > 0 {
+			r = budget.Product(int64(p.classes), int64(traits.Proxies))
+			proxies = budget.Sum(proxies, budget.Product(r, dim))
+		}
+		pairs = max(pairs, numHeldPairs(traits, batch, r))
+		queue = budget.Sum(queue, budget.Product(memory, dim))
+	}
+	moments := int64(2)
+	if cfg.Train.Optimizer == string(train.SGD) {
+		moments = 1
+	}
+	input := int64(p.spec.Input.Len())
+	frozen, err := p.frozenFeatureBytes(cfg)
+	if err != nil {
+		return MemoryPlan{}, err
+	}
+	if cfg.Network.hasFrozenBody() {
+		net.Image = 0 // no gradient goes back through it
+	}
+	return MemoryPlan{
+		Features:  frozen,
+		Network:   budget.Product(4, budget.Sum(net.Params, gradients)),
+		Optimizer: budget.Product(4, moments, budget.Sum(net.Trained, proxies)),
+		// with gradients; as kept and laid beside the batch
+		Loss:  budget.Product(4, 2, budget.Sum(proxies, queue)),
+		Pairs: budget.Product(4, pairTables, pairs),
+
+		Activations: budget.Product(4, max(atOnce, eval), max(net.Image, net.Infer)),
+		Batches: budget.Sum(budget.Product(4, feed.BufferedBatches, max(batch, eval), input),
+			// the list has a slice and the indices of each batch
+			budget.Product(8, budget.Sum(3, batch), int64(p.batches))),
+		Embeddings: budget.Product(4, p.scored, dim),
+	}, nil
+}
+
+// frozenFeatureBytes returns the memory of a frozen body's features: all rows, and the rows of one view
+// while they are read or written.
+func (p *planInput) frozenFeatureBytes(cfg *Config) (int64, error) {
+	if !cfg.Network.hasFrozenBody() {
+		return 0, nil
+	}
+	body, err := p.spec.Body()
+	if err != nil {
+		return 0, err
+	}
+	views := int64(max(cfg.Data.Views, 1))
+	rows := budget.Sum(budget.Product(views, int64(p.samples)), p.scored)
+	once := budget.Product(3, budget.Sum(int64(p.samples), p.scored))
+	return budget.Product(4, int64(body.OutDim()), budget.Sum(rows, once)), nil
+}
+
+// numHeldPairs returns how many pairs of a batch and its references are held at a time. Large
+// batches are processed in blocks, except by losses that need all anchors at once.
+func numHeldPairs(t loss.Traits, batch, refs int64) int64 {
+	all := budget.Product(batch, refs)
+	if t.CrossRows || t.Passes > 0 {
+		return all
+	}
+	return min(all, max(objective.MatrixRows*objective.MatrixRows, budget.Product(pair.Grain, refs)))
+}
+
+// furtherLosses returns the options of the losses in loss.plus.
+func furtherLosses(o *objective.Options) []objective.Options {
+	var out []objective.Options
+	for _, w := range o.Plus {
+		out = append(out, w.Options)
+	}
+	return out
+}
+
+// planMemory plans the memory of the run, before the network is made.
+func (p *plan) planMemory(spec *nn.Spec) (MemoryPlan, error) {
+	b := &p.batches
+	in := planInput{
+		spec: spec, objective: &p.loss.options, classes: b.population.classes,
+		batch: b.sampler.BatchSize(), batches: b.sampler.Batches(), samples: b.population.part.Len(),
+	}
+	for _, s := range p.feeds.scored {
+		parts := []*data.Part{s.query}
+		if s.gallery != nil {
+			parts = append(parts, s.gallery)
+		}
+		for _, part := range parts {
+			in.scored += int64(part.Len())
+			in.largest = max(in.largest, part.Len())
+		}
+	}
+	return planMemory(&p.cfg, in)
 }

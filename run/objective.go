@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/matrix"
@@ -114,21 +113,6 @@ func chooseRecipe(c *Config, f lossFacts) {
 	}
 }
 
-// objective reads the sections mine and loss. It leaves out policies and losses that a program
-// provides.
-func (c *Config) objective() (objective.Options, error) {
-	without := func(s Section, names ...string) Section {
-		s = maps.Clone(s)
-		for _, n := range names {
-			if s[n] == customValue {
-				delete(s, n)
-			}
-		}
-		return s
-	}
-	return objective.Parse(without(c.Mine, positivesKey, negativesKey), without(c.Loss, "name"))
-}
-
 // useCustomLoss puts the loss and the mining policies of the options into o, and checks that the
 // loss can use the options' miner. mining is the section of the configuration.
 func useCustomLoss(o *objective.Options, mining Section, opts *Options) error {
@@ -168,14 +152,6 @@ func (g customMining) Step(ctx context.Context, e *matrix.Dense, b objective.Bat
 		err = fmt.Errorf("run.Options.Miner: %w", err)
 	}
 	return r, err
-}
-
-// epochWarning returns a warning about an epoch, or "".
-func (p *plan) epochWarning(s *train.Totals) string {
-	if p.opts.Miner != nil && s.Steps > 0 && s.Tuples == 0 {
-		return "there was nothing to learn from: run.Options.Miner chose no triplets"
-	}
-	return idleReason(s, &p.loss.options)
 }
 
 // idleReason returns why fewer than one tuple in a hundred of an epoch was active, by the counts of

@@ -17,22 +17,23 @@ import (
 // newPlan settles one part after the other. Each has a file, whose functions get the configuration and the parts before
 // it:
 //
-//	data      data.go              the data set
-//	          encoders.go          which of several networks to start from
-//	start     pretrained_start.go  the start of the network
-//	loss      objective.go         the loss, and the recipe that follows from the start
-//	split     split.go             which samples train, validate and test
-//	          images.go            how images become the network's input, and which network is trained
-//	          image_size.go        the size of images, by a measurement
-//	batches   batches.go           the batches of an epoch
-//	schedule  schedule.go          the number of epochs, and the learning rate
-//	feeds     feed.go              what reads the samples
-//	network   network.go           the network, within the limit on memory (memory.go)
-//	          head.go              the embedding layer, the proxies and the policies, by the features before training
-//	others    network.go           the objective and the optimizer
+//	data      data.go       the data set
+//	          encoders.go   which of several networks to start from
+//	start     start.go      the start of the network
+//	loss      objective.go  the loss, and the recipe that follows from the start
+//	split     split.go      which samples train, validate and test
+//	          images.go     how images become the network's input, their size, and which network is trained
+//	batches   batches.go    the batches of an epoch
+//	schedule  schedule.go   the number of epochs, and the learning rate
+//	feeds     network.go    what reads the samples
+//	network   network.go    the network, within the limit on memory
+//	          head.go       the embedding layer, the proxies and the policies, by the features before training
+//	others    network.go    the objective and the optimizer
 //
-// A function settles only the keys of the configuration that it is the first to know. All of them find the mistakes in
-// a run and write nothing. A trainer adds the run folder.
+// What they all need is before them: the configuration (config.go, keys.go, options.go), the making of networks
+// (architecture.go) and the sets that evaluations score (scored_set.go). A function settles only the keys of the
+// configuration that it is the first to know. All of them find the mistakes in a run and write nothing. A trainer adds
+// the run folder (trainer.go, evaluation.go, time_limit.go, result.go, train.go).
 type plan struct {
 	cfg   Config // settled as far as the parts are
 	opts  Options
@@ -52,11 +53,6 @@ type plan struct {
 	optimizer *train.Optimizer
 	untrained *untrainedNet // the pretrained network at its own image size; nil if training uses that size
 }
-
-// notes are remarks for the user.
-type notes []string
-
-func (n *notes) add(format string, args ...any) { *n = append(*n, fmt.Sprintf(format, args...)) }
 
 // Plan returns what Train would do with the same configuration and options. It opens the data
 // set, divides it, resolves the configuration and makes the network, and so finds all mistakes.
@@ -132,7 +128,8 @@ func (p *plan) settleSamples(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := p.batches.settle(c, opts, &p.start, &p.loss.options); err != nil {
+	p.batches.choosesSteps = c.Sample.Batches == 0 && opts.Sampler == nil
+	if err := p.batches.makeSampler(c, opts, &p.start, &p.loss.options); err != nil {
 		return withNotes(err, d)
 	}
 	c.Train.LR = cmp.Or(c.Train.LR, defaultLR(&p.start, &p.loss, c.Network.hasFrozenBody(), hasFewClasses(p.split)))
@@ -149,10 +146,35 @@ func (p *plan) settleSamples(ctx context.Context) (err error) {
 	return checkPairs(c, &p.loss.options, p.batches.population)
 }
 
-// withNotes appends the remarks of the data set to an error of its samples, because they may explain it.
-func withNotes(err error, d *data.Dataset) error {
-	for _, n := range d.Notes {
-		err = fmt.Errorf("%w\n%s", err, n)
+// newSetup describes what the run is about to do.
+func (p *plan) newSetup() Setup {
+	s := Setup{Dir: p.opts.Dir, Config: p.cfg, Spec: p.network.net.Spec(), Imported: p.network.imported,
+		Batch: p.schedule.batch, Batches: p.schedule.steps, Memory: p.memory, Notes: p.notes, data: p.split.Train.Data,
+		positivesReason: p.loss.positivesReason, usesProxies: p.loss.options.Traits().Proxies > 0}
+	for _, of := range []struct {
+		name string
+		part *data.Part
+	}{
+		{"training", p.split.Train}, {ValidationSet.String(), p.split.Validation}, {TestSet.String(), p.split.Query},
+		{GallerySet.String(), p.split.Gallery}, {SeenSet.String(), p.split.Seen},
+	} {
+		if of.part != nil && (of.part != p.split.Query || of.name == TestSet.String()) {
+			s.Parts = append(s.Parts, PartSize{of.name, of.part.Len(), countDistinct(of.part.Fine),
+				countDistinct(of.part.Label)})
+		}
 	}
-	return err
+	for _, why := range []string{p.split.Why, p.split.ValidationWhy} {
+		if why != "" {
+			s.Reasons = append(s.Reasons, why)
+		}
+	}
+	for _, l := range []struct {
+		key string
+		n   int
+	}{{"train_limit", p.cfg.Data.TrainLimit}, {"test_limit", p.cfg.Data.TestLimit}} {
+		if l.n > 0 {
+			s.Reasons = append(s.Reasons, fmt.Sprintf("data.%s uses only the first %d of each class", l.key, l.n))
+		}
+	}
+	return s
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run/internal/embedder"
-	"github.com/kindred-ml/kindred/run/internal/feed"
 	"github.com/kindred-ml/kindred/run/internal/record"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -159,43 +158,22 @@ func consecutive(n int) []int {
 
 // measure scores the model on a set.
 func (m *Model) measure(ctx context.Context, s *scoredSet, to *Measurement, opt *QuantizeOptions, stage string) error {
-	to.Precision = m.Config.Network.Precision
-	to.Precision = cmp.Or(to.Precision, "float32")
-	feedOf := func(p *data.Part, name string) (*feed.Feed, error) {
-		f, err := newFeed(p, m.Config.Data, m.Config.Train.Seed, false, false)
-		if err == nil && opt.Progress != nil {
-			f.ReportProgress(func(done int) { opt.Progress(name, done, p.Len()) })
-		}
-		return f, err
-	}
-	var err error
-	if s.queryFeed, err = feedOf(s.query, stage); err != nil {
+	if err := s.openFeeds(&m.Config, false); err != nil {
 		return err
 	}
-	if s.gallery != nil {
-		if s.galleryFeed, err = feedOf(s.gallery, stage+", the gallery"); err != nil {
-			return err
+	for i, f := range s.feeds() {
+		name := stage + []string{"", ", the gallery"}[i]
+		if opt.Progress != nil {
+			f.ReportProgress(func(done int) { opt.Progress(name, done, f.Part.Len()) })
 		}
 	}
-	if err := s.embedAll(ctx, m.Net, m.Config.Eval.Batch); err != nil {
+	metrics := []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MAPAtR}}
+	scores, err := s.score(ctx, m.Net, &m.Config, map[string][]eval.Metric{fineColumn: metrics})
+	if err != nil {
 		return adviseSkipping(err)
 	}
-	distance, err := eval.ParseDistance(m.Config.Eval.Distance)
-	if err != nil {
-		return err
-	}
-	set := eval.Set{X: s.q.X, Labels: [][]int64{s.q.FineLabels()}}
-	var gallery *eval.Set
-	if s.g != nil {
-		gallery = &eval.Set{X: s.g.X, Labels: [][]int64{s.g.FineLabels()}}
-	}
-	rep, err := eval.Evaluate(ctx, set, gallery, eval.Config{
-		Metrics: []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MAPAtR}},
-		Columns: []string{fineColumn}, Distance: distance, SelfRows: s.selfRows()})
-	if err != nil {
-		return fmt.Errorf("evaluating the test samples: %w", err)
-	}
-	to.Recall1, to.MAPAtR = rep.Columns[0].Values[0].Value, rep.Columns[0].Values[1].Value
+	to.Precision = cmp.Or(m.Config.Network.Precision, "float32")
+	to.Recall1, to.MAPAtR = scores[0].Value, scores[1].Value
 	return nil
 }
 

@@ -3,7 +3,6 @@ package run
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -120,30 +119,6 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 	return res, nil
 }
 
-// newStoppedError returns the error of a run that was interrupted after its last step.
-func (t *trainer) newStoppedError(err error) error {
-	p := t.plan
-	if t.record == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	n := p.cfg.Train.Epochs
-	return &StoppedError{p.opts.Dir, &train.StoppedError{Epoch: n + 1, Epochs: n, Steps: p.schedule.steps, Err: err}}
-}
-
-// leftOut returns the files that are not samples, and the samples that neither training nor an
-// evaluation could read.
-func (t *trainer) leftOut() []data.LeftOut {
-	p := t.plan
-	stats := []data.Stats{p.feeds.training.Stats()}
-	for _, s := range p.feeds.scored {
-		stats = append(stats, s.queryFeed.Stats())
-		if s.galleryFeed != nil {
-			stats = append(stats, s.galleryFeed.Stats())
-		}
-	}
-	return p.split.Train.Data.AllLeftOut(stats...)
-}
-
 // Summary is the result of a run as one JSON document.
 type Summary struct {
 	Dir         string  `json:"dir,omitempty"`
@@ -231,15 +206,6 @@ func describeGalleryGap(sets []*scoredSet) string {
 	return fmt.Sprintf("the validation gallery has %s of %s and the test gallery %d of %d: a larger gallery gives "+
 		"lower scores, so compare validation with validation and test with test", enum.Count(v, item),
 		enum.Count(vc, "class"), t, tc)
-}
-
-// gallerySize returns the number of samples and of classes that a query is compared with.
-func (s *scoredSet) gallerySize() (samples, classes int) {
-	p := s.query
-	if s.gallery != nil {
-		p = s.gallery
-	}
-	return p.Len(), countDistinct(p.Fine)
 }
 
 // haveSimilarSize reports whether neither of two numbers is more than a tenth above the other.

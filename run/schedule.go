@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/train"
@@ -96,9 +97,6 @@ func (s *schedule) defaultWarmup(epochs int) float64 {
 	return float64(min(numSteps(warmupSamples, s.batch), epochs*s.steps/2)) / float64(s.steps)
 }
 
-// scratchEpochs is the default number of epochs of a run from scratch.
-const scratchEpochs = 10
-
 // From a pretrained start the length of a run is counted in drawn samples, because an epoch of a small
 // set draws few, and drawing as many takes as long on every set. docs/design/finetune.md has
 // the measurements.
@@ -147,4 +145,19 @@ func epochsForSamples(drawn, samples int) int {
 // between which the given number of samples is drawn.
 func defaultPatience(drawn int) int {
 	return max((patienceSamples+drawn-1)/max(drawn, 1), patienceEvaluations)
+}
+
+// hasFewClasses reports whether few labels train and the test has no class of the training part. What is learned then
+// helps little with other classes.
+func hasFewClasses(parts *split.Parts) bool {
+	return countDistinct(parts.Train.Label) < fewClasses && hasOnlyUnseenClasses(parts)
+}
+
+// hasOnlyUnseenClasses reports whether the test has no class of the training part.
+func hasOnlyUnseenClasses(sel *split.Parts) bool {
+	in := map[int64]bool{}
+	for _, y := range sel.Train.Fine {
+		in[y] = true
+	}
+	return !slices.ContainsFunc(sel.Query.Fine, func(y int64) bool { return in[y] })
 }

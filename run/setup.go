@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/enum"
@@ -50,48 +51,6 @@ type PartSize struct {
 	Name             string
 	Samples, Classes int // classes by the fine label
 	Labels           int // number of training labels
-}
-
-// newSetup describes what the run is about to do.
-func (p *plan) newSetup() Setup {
-	s := Setup{Dir: p.opts.Dir, Config: p.cfg, Spec: p.network.net.Spec(), Imported: p.network.imported,
-		Batch: p.schedule.batch, Batches: p.schedule.steps, Memory: p.memory, Notes: p.notes, data: p.split.Train.Data,
-		positivesReason: p.loss.positivesReason, usesProxies: p.loss.options.Traits().Proxies > 0}
-	for _, of := range []struct {
-		name string
-		part *data.Part
-	}{
-		{"training", p.split.Train}, {ValidationSet.String(), p.split.Validation}, {TestSet.String(), p.split.Query},
-		{GallerySet.String(), p.split.Gallery}, {SeenSet.String(), p.split.Seen},
-	} {
-		if of.part != nil && (of.part != p.split.Query || of.name == TestSet.String()) {
-			s.Parts = append(s.Parts, PartSize{of.name, of.part.Len(), countDistinct(of.part.Fine),
-				countDistinct(of.part.Label)})
-		}
-	}
-	for _, why := range []string{p.split.Why, p.split.ValidationWhy} {
-		if why != "" {
-			s.Reasons = append(s.Reasons, why)
-		}
-	}
-	for _, l := range []struct {
-		key string
-		n   int
-	}{{"train_limit", p.cfg.Data.TrainLimit}, {"test_limit", p.cfg.Data.TestLimit}} {
-		if l.n > 0 {
-			s.Reasons = append(s.Reasons, fmt.Sprintf("data.%s uses only the first %d of each class", l.key, l.n))
-		}
-	}
-	return s
-}
-
-// countDistinct returns the number of different values.
-func countDistinct(ids []int64) int {
-	seen := make(map[int64]bool)
-	for _, id := range ids {
-		seen[id] = true
-	}
-	return len(seen)
 }
 
 // String describes the setup in lines of at most 100 columns, unless a word is longer. It
@@ -331,4 +290,26 @@ func (s *Setup) UsualEpochs() (epochs [2]int) {
 // canEndEarly reports whether patience can end a run whose settings are resolved.
 func (t *TrainConfig) canEndEarly() bool {
 	return t.Best != none && t.Patience > 0 && t.Patience < t.Epochs
+}
+
+// pace is the measured pace of a run of train.minutes, and what follows from it.
+type pace struct {
+	minutes    float64
+	step, eval time.Duration  // of a step, and of an evaluation after an epoch
+	untrained  time.Duration  // of the evaluation before training
+	scores     []train.Metric // of that evaluation
+	setupTime  time.Duration  // from the start of the command to the first step
+	deadline   time.Time      // of the last step
+}
+
+// row describes the length of the run for Setup.
+func (p *pace) row(s *Setup) string {
+	c := &s.Config
+	seconds := func(d time.Duration) string { return fmt.Sprintf("%.2g s", d.Seconds()) }
+	text := fmt.Sprintf("%v minutes: %s of %s at %s a step, evaluations of %s", p.minutes,
+		enum.Count(c.Train.Epochs, "epoch"), enum.Count(s.Batches, "step"), seconds(p.step), seconds(p.eval))
+	if c.Eval.Every > 1 {
+		text += fmt.Sprintf(" every %d epochs", c.Eval.Every)
+	}
+	return fmt.Sprintf("%s, after %s of preparation", text, seconds(p.setupTime))
 }

@@ -31,21 +31,6 @@ func splitDataset(ctx context.Context, c *Config, d *data.Dataset, rule objectiv
 	return parts, p, nil
 }
 
-// hasFewClasses reports whether few labels train and the test has no class of the training part. What is learned then
-// helps little with other classes.
-func hasFewClasses(parts *split.Parts) bool {
-	return countDistinct(parts.Train.Label) < fewClasses && hasOnlyUnseenClasses(parts)
-}
-
-// hasOnlyUnseenClasses reports whether the test has no class of the training part.
-func hasOnlyUnseenClasses(sel *split.Parts) bool {
-	in := map[int64]bool{}
-	for _, y := range sel.Train.Fine {
-		in[y] = true
-	}
-	return !slices.ContainsFunc(sel.Query.Fine, func(y int64) bool { return in[y] })
-}
-
 // SplitDataset divides the samples of d into the parts of the run that trained the model: training,
 // validation and test. d must be the data set of that run, as Config.Data.Open opens it.
 func (m *Model) SplitDataset(ctx context.Context, d *data.Dataset) (*split.Parts, error) {
@@ -114,15 +99,6 @@ func limitPerClass(p *data.Part, n int) *data.Part {
 	return p.Subset(keep)
 }
 
-// groupColumn returns the column of a manifest that data.group names, or "" for a rule.
-func groupColumn(rule string) string {
-	switch rule {
-	case split.GroupNone, split.GroupFound, split.GroupFolder:
-		return ""
-	}
-	return rule
-}
-
 // selectGroups selects the samples. If data.group is unset and the network is pretrained,
 // photographs in separate files are searched for bursts, and the configuration records the
 // result.
@@ -149,4 +125,93 @@ func selectGroups(ctx context.Context, c *Config, d *data.Dataset, notes *notes,
 		*rule = split.GroupFound
 	}
 	return sel, err
+}
+
+// population holds the training samples from which batches are drawn.
+type population struct {
+	part       *data.Part
+	labels     []int64 // of the training part, 0..classes-1
+	ids        []int64 // samples with the same id are the same picture
+	classes    int
+	singletons int // number of classes with a single picture
+
+	// lossLabels are the labels that the loss gets, as relate reads them. given is the number of
+	// classes among them if the loss may learn parameters for each class.
+	lossLabels  []int64
+	relate      func(a, b int64) objective.Relation
+	lossClasses int
+}
+
+func newPopulation(p *data.Part, rule objective.RelationRule) (*population, error) {
+	labels, names := p.DenseLabels()
+	out := &population{part: p, labels: labels, ids: p.Identities(), classes: len(names), lossLabels: labels,
+		lossClasses: len(names)}
+	first := make([]int64, len(names)) // a picture of each class, complemented
+	several := make([]bool, len(names))
+	for i, y := range labels {
+		if first[y] == 0 {
+			first[y] = ^out.ids[i]
+		} else if first[y] != ^out.ids[i] {
+			several[y] = true
+		}
+	}
+	for _, s := range several {
+		if !s {
+			out.singletons++
+		}
+	}
+	switch rule {
+	case objective.SharedLabel:
+		s := p.Data.MultiLabel
+		if s == nil {
+			return nil, fmt.Errorf("loss.relation: %v needs several labels for a sample, and data set %s has none: "+
+				"add a column \"labels\" to a manifest, with entries such as red|round", rule, p.Data.Name)
+		}
+		// The loss gets the position of a sample's set of labels as its label.
+		out.lossLabels, out.lossClasses = make([]int64, p.Len()), 0
+		for pos, i := range p.Index {
+			out.lossLabels[pos] = int64(i)
+		}
+		out.relate = objective.SharesLabel(s.Sets)
+	case objective.CoarseOnly:
+		coarse, _, err := p.Coarse()
+		if err != nil {
+			return nil, fmt.Errorf("loss.relation: %v: %w", rule, err)
+		}
+		var above []int64
+		out.lossLabels, above = combineLabels(coarse, p.Fine)
+		out.lossClasses = len(above)
+		out.relate = objective.CoarseNotFine(func(fine int64) int64 { return above[fine] })
+	}
+	return out, nil
+}
+
+// combineLabels numbers the pairs of coarse and fine labels from 0. It returns the number of each
+// sample's pair and the coarse label of each pair.
+func combineLabels(coarse, fine []int64) (of, above []int64) {
+	number := map[[2]int64]int64{}
+	of = make([]int64, len(fine))
+	for i, f := range fine {
+		k := [2]int64{coarse[i], f}
+		n, ok := number[k]
+		if !ok {
+			n = int64(len(above))
+			number[k] = n
+			above = append(above, coarse[i])
+		}
+		of[i] = n
+	}
+	return of, above
+}
+
+// notes returns remarks about the classes.
+func (p *population) notes() []string {
+	switch {
+	case p.singletons == 1:
+		return []string{"1 training class has only one picture, which is used as a negative"}
+	case p.singletons > 1:
+		return []string{fmt.Sprintf("%d of %d training classes have only one picture, which is used as a negative",
+			p.singletons, p.classes)}
+	}
+	return nil
 }

@@ -3,25 +3,13 @@ package run
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
-
-// pace is the measured pace of a run of train.minutes, and what follows from it.
-type pace struct {
-	minutes    float64
-	step, eval time.Duration  // of a step, and of an evaluation after an epoch
-	untrained  time.Duration  // of the evaluation before training
-	scores     []train.Metric // of that evaluation
-	setupTime  time.Duration  // from the start of the command to the first step
-	deadline   time.Time      // of the last step
-}
 
 const (
 	// timedShare is the share of train.minutes for which steps are timed.
@@ -38,24 +26,7 @@ const (
 	// savesPerEpoch is the number of copies of the weights that the checkpoints of an epoch write: two of the weights
 	// and of the optimizer's moments, the average, the best and the first ones.
 	savesPerEpoch = 12
-	// maxMinutes is the largest train.minutes: a year.
-	maxMinutes = 366 * 24 * 60
 )
-
-// checkMinutes refuses train.minutes where the number of epochs cannot follow from the pace.
-func (c *Config) checkMinutes(opts *Options) error {
-	switch {
-	case c.Train.Minutes == 0:
-		return nil
-	case opts.Resume:
-		return errors.New("train.minutes: a run that has begun has its number of epochs: leave it out; a larger " +
-			"train.epochs makes the run longer")
-	case opts.Ranks != nil || opts.Engine != nil:
-		return errors.New("train.minutes: the pace is measured only where one process trains on its processor: set " +
-			"train.epochs or train.budget instead")
-	}
-	return nil
-}
 
 // fitMinutes times steps and an evaluation, and settles the length of a run of train.minutes. Weights, statistics and
 // all draws stay as they are. The configuration then has the length in place of train.minutes, so that it repeats the
@@ -161,14 +132,6 @@ func (t *trainer) timeSave() (time.Duration, error) {
 	return savesPerEpoch * time.Since(start), t.record.Files.Remove(t.record.Join(nn.WeightsFile))
 }
 
-// numImages returns the number of samples that a score of the set embeds.
-func (s *scoredSet) numImages() (n int) {
-	for _, f := range s.feeds() {
-		n += f.Part.Len()
-	}
-	return n
-}
-
 // timeAfterEpochs returns the time of what follows the evaluation of the last epoch: the search for the best
 // network, the comparison with the untrained one, and the final scores.
 func (t *trainer) timeAfterEpochs(p *pace) time.Duration {
@@ -211,18 +174,6 @@ func fitEpochs(left, step, eval, save time.Duration, batches, every int, open bo
 	}
 	steps = int((t/float64(epochs) - rest) / s)
 	return epochs, min(max(steps, 1), batches), min(each, epochs)
-}
-
-// row describes the length of the run for Setup.
-func (p *pace) row(s *Setup) string {
-	c := &s.Config
-	seconds := func(d time.Duration) string { return fmt.Sprintf("%.2g s", d.Seconds()) }
-	text := fmt.Sprintf("%v minutes: %s of %s at %s a step, evaluations of %s", p.minutes,
-		enum.Count(c.Train.Epochs, "epoch"), enum.Count(s.Batches, "step"), seconds(p.step), seconds(p.eval))
-	if c.Eval.Every > 1 {
-		text += fmt.Sprintf(" every %d epochs", c.Eval.Every)
-	}
-	return fmt.Sprintf("%s, after %s of preparation", text, seconds(p.setupTime))
 }
 
 // describeEarlyEnd says that the machine became slower than measured, so that the run ended before its last

@@ -1,3 +1,19 @@
+// Package run trains a network by a configuration, writes the run folder, and reads run
+// folders.
+//
+//	cfg, err := run.Parse("run.yaml", text, "train.epochs=20")
+//	res, err := run.Train(ctx, cfg, run.Options{Dir: "runs/photos"})
+//	m, err := run.Load("runs/photos")
+//	d, err := data.Open(ctx, "more-photos", data.OpenOptions{})
+//	e, err := m.Embed(ctx, d.All()) // e.X has a row for each photograph
+//
+// Train makes what a Config names, passes it to package train, and writes the results: the
+// resolved configuration, the network, the metrics of every epoch, a checkpoint, and the
+// embeddings of the test split. Load reads the network and the preparation of its input. Open
+// returns the folder for access to its other files. docs/training.md is the page for users;
+// docs/design/train.md gives the reasons.
+//
+// A newcomer may begin at plan (plan.go), which lists the parts of a run in the order in which they are settled.
 package run
 
 import (
@@ -6,132 +22,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
+	"strings"
 	"time"
 
-	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/matrix"
-	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/run/internal/ranks"
 	"github.com/kindred-ml/kindred/run/internal/record"
 	"github.com/kindred-ml/kindred/train"
 )
-
-// ErrInUse is the error, by errors.Is, of a run folder that another process trains in. The message names the process.
-var ErrInUse = lock.ErrHeld
-
-// Options are the options of Train and Plan. The zero value writes nothing to disk.
-type Options struct {
-	// Dir is the run folder, created if it does not exist. For a new run it must be empty.
-	// The process that trains locks it, and for any other the error is ErrInUse.
-	Dir string
-	// UniqueDir lets a new run that finds Dir in use create Dir-2, Dir-3 and so on instead. Setup.Dir
-	// and Result.Dir have the folder's name.
-	UniqueDir bool
-	// Resume continues from the checkpoint in Dir. A run that was stopped before
-	// its first checkpoint starts again, and one that has finished gets its files
-	// written again.
-	Resume bool
-	// Finish ends the run in Dir instead of training it further. Its best weights so far, including
-	// those of the epoch under way, are scored and saved as at the end of any run. The
-	// configuration then has the number of trained epochs; Resume with more epochs continues. It
-	// is an error if no step has been taken.
-	Finish bool
-	// Force lets a new run replace the one in Dir: the files that a run writes are
-	// removed, others are kept.
-	Force bool
-	// CallerFiles names files in Dir that belong to the caller. Train does not touch them.
-	CallerFiles []string
-	// Home is the folder with the data sets known by name; see data.Home.
-	Home string
-	// StartTime is the time from which train.minutes counts. The zero time is that of the call of Train.
-	StartTime time.Time
-	// Formats are formats of files of features, besides those of package embedding.
-	Formats embedding.Formats
-	// Weights, if set, finds pretrained networks by name, and for "" the default start for
-	// photographs. With an error it returns the name of the network that it could not find.
-	// Without Weights, network.pretrained takes only files, and photographs start from random
-	// weights.
-	Weights func(ctx context.Context, name string) (Start, error)
-	// Encoders, if not nil, are networks to choose the start from, as network.pretrained names them: at
-	// most eight. Those that cannot be read are left out with a note. network.pretrained must be unset.
-	Encoders []string
-	// Dataset, if set, replaces the data set that the configuration names. It is not closed.
-	Dataset *data.Dataset
-	// Loss, if set, replaces the loss that the configuration names. The keys of section loss that
-	// every loss has still count: normalize, memory, trim and so on. config.yaml says "own", as
-	// for Miner and Sampler, and only a program that provides the same loss can resume the run.
-	Loss loss.Loss
-	// Positives and Negatives, if set, replace the mining policies that the configuration names.
-	// config.yaml then says "own".
-	Positives, Negatives *objective.CustomPolicy
-	// Miner, if set, chooses the triplets of a batch in place of mining policies. A triplet is
-	// anchor, positive and negative as rows of e, the network's output. The loss must be a loss
-	// over triplets (loss.Tuples). Runs are reproducible only if the choice depends on nothing but
-	// the arguments.
-	Miner func(e *matrix.Dense, b objective.Batch) ([][3]int32, error)
-	// Sampler, if set, draws the batches of the training part p, as positions from 0 to
-	// p.Len()-1. The memory of the run is planned for the largest batch of its first epoch.
-	Sampler func(p *data.Part) (train.Sampler, error)
-	// Engine, if set, makes an engine that computes the network in place of package nn.
-	Engine func(net *nn.Net, cfg *Config) (Engine, error)
-	// Ranks, if set, are processes that train the run together; see train.Ranks. The results have
-	// the same bits as those of one process with the same train.chunk, which must be set. The
-	// ranks share the evaluations too. Only the process of rank 0 needs a Dir. To resume a run,
-	// the other ranks need a copy of the folder.
-	Ranks train.Ranks
-	// SkipUntrainedScores leaves out the scores of the network before training, unless train.best or
-	// eval.keep needs them.
-	SkipUntrainedScores bool
-	// FeatureProgress, if set, is called before Begin with the number of computed features: the features
-	// that decide settings of a pretrained start, or those of a frozen body (network.freeze=body).
-	FeatureProgress func(done, total int)
-	// OnSetup, if set, is called with the setup before training.
-	OnSetup func(Setup)
-	// Observe, if set, is called with the progress; see train.Config. train.LogEvents logs it.
-	Observe func(train.Event)
-
-	files atomic.Files // tests put faults into it
-}
-
-// claim says how the run wants to use its folder.
-func (o *Options) claim() *record.Claim {
-	return &record.Claim{Dir: record.Dir{Path: o.Dir, Files: o.files}, Unique: o.UniqueDir, Resume: o.Resume,
-		Force: o.Force, CallerFiles: o.CallerFiles}
-}
-
-// Options that errors name, besides keys of the configuration.
-const (
-	optEncoders option.Option = "run.Options.Encoders"
-	// trainResume and trainFinish are the calls of Train with the option.
-	trainResume option.Option = "run.Train with Options.Resume"
-	trainFinish option.Option = "run.Train with Options.Finish"
-	// keyPath and keyStrict are keys for which a command may have a flag.
-	keyPath   option.Option = "data.path"
-	keyStrict option.Option = "data.strict"
-	// overrides are the overrides of Parse.
-	overrides option.Option = "overrides"
-)
-
-// StoppedError is the error of a run that was interrupted and has written its checkpoint. It wraps
-// the context's error.
-type StoppedError struct {
-	Dir string
-	*train.StoppedError
-}
-
-func (s *StoppedError) Error() string {
-	return fmt.Sprintf("%v: %s; continue with %s", s.Err, s.Location(), record.OptResume)
-}
-
-// Location returns the folder, and the epoch and step at which the run stopped.
-func (s *StoppedError) Location() string { return s.Dir + " " + s.StoppedError.Where() }
 
 // Train trains by the configuration cfg. If ctx ends, the run stops after the current step,
 // writes its checkpoint and returns a *StoppedError, so that it can be resumed. On any other error
@@ -156,44 +54,6 @@ func Train(ctx context.Context, cfg Config, opts Options) (res *Result, err erro
 		return nil, t.completeError(err)
 	}
 	return t.finish(ctx, trained)
-}
-
-// adviseSkipping adds advice to the error of an unreadable sample.
-func adviseSkipping(err error) error {
-	if u := (*data.UnreadableError)(nil); errors.As(err, &u) {
-		return option.Errorf("%w\n%s ends the run here; without it, unreadable samples are left out and named at "+
-			"the end", err,
-			keyStrict)
-	}
-	return err
-}
-
-// trainer is a run that is under way: its plan and its record. It stores the loop's
-// checkpoints.
-type trainer struct {
-	plan          *plan
-	record        *record.Recorder // nil if nothing is written
-	held          *lock.Held
-	startTime     time.Time
-	keptUntrained bool // the run ends with the untrained network
-	modelSaved    bool // the model file has the last weights of this process
-	// trainedSize is the side of the training images if the run ends with the untrained network;
-	// else 0.
-	trainedSize    int
-	numWCCNSamples int // as in Result
-	// wccnData are training samples as the network before training embeds them, for the computed layer; nil until
-	// they are needed, or if a validation gallery has them.
-	wccnData *Embeddings
-	pace     *pace // of a run of train.minutes; else nil
-}
-
-// close unlocks the run folder and closes the data set. It ignores errors, for example if the
-// folder no longer exists.
-func (t *trainer) close() {
-	if t.held != nil {
-		_ = t.held.Release()
-	}
-	t.plan.close()
 }
 
 // start locks the run folder and restores the state from which the run continues.
@@ -297,97 +157,163 @@ func (t *trainer) loopConfig(from *train.Checkpoint) train.Config {
 	return c
 }
 
-// scoresUntrained reports whether the network before training is scored.
-func (p *plan) scoresUntrained() bool {
-	return p.cfg.Eval.Keep || p.cfg.Network.isPretrained() && !(p.opts.SkipUntrainedScores && p.cfg.Train.Best == none)
-}
-
-// completeError completes an error that ended the loop.
-func (t *trainer) completeError(err error) error {
+// resume returns the checkpoint in the run's folder from which the run goes on, or nil without a checkpoint.
+func (t *trainer) resume() (*train.Checkpoint, error) {
 	p := t.plan
-	if errors.Is(err, train.ErrNoSamples) {
-		for _, l := range t.leftOut() {
-			err = fmt.Errorf("%w\n%v", err, l)
-		}
-		return err
+	from, err := t.folder().Checkpoint()
+	if errors.Is(err, fs.ErrNotExist) && p.opts.Finish {
+		return nil, t.nothingToFinishError()
+	} else if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
 	}
-	if t.record == nil {
-		return err
+	if err := t.checkConfig(from.Origin); err != nil {
+		return nil, err
 	}
-	var stopped *train.StoppedError
-	if errors.As(err, &stopped) {
-		return &StoppedError{p.opts.Dir, stopped}
+	samples, base, _ := strings.Cut(from.Data, "+")
+	if base != p.network.adapterBase {
+		return nil, fmt.Errorf("%s: the weights that adapters are added to differ from those that the run started "+
+			"with: resume with the same network.pretrained (%s)", from.Name, p.cfg.Network.Pretrained)
 	}
-	_, e := os.Stat(t.record.CheckpointPath())
-	kept := e == nil
-	if device := (*train.DeviceError)(nil); errors.As(err, &device) {
-		again := record.OptResume.WithValue(p.opts.Dir)
-		if !kept {
-			return option.Errorf("%w; no checkpoint was written: start again with %s", err, again)
-		}
-		return option.Errorf("%w; continue from the last checkpoint with %s", err, again)
+	if what := changedSamples(samples, fingerprint(p.split.Train)); what != "" {
+		return nil, &DataChangedError{from.Name, what}
 	}
-	var step *train.StepError
-	if !errors.As(err, &step) || !kept {
-		return err
+	switch done, epochs := from.Epoch, p.cfg.Train.Epochs; {
+	case p.opts.Finish:
+		return from, t.endAtCheckpoint(from)
+	case done > epochs:
+		return nil, fmt.Errorf("%s has done %d epochs, more than train.epochs=%d", p.opts.Dir, done, epochs)
+	case done == epochs:
+		p.notes.add("%s has finished all %d epochs: only its files are written again", p.opts.Dir, done)
+	default:
+		p.notes.add("%s continues in epoch %d after step %d of %d", p.opts.Dir, done+1, from.Step, p.schedule.steps)
+		return from, t.noteRateChange(from.Origin)
 	}
-	return fmt.Errorf("%w\nthe last good checkpoint is kept in %s; a lower train.lr or a limit by train.clip often "+
-		"helps", err, t.record.Join(record.CheckpointDir))
+	return from, nil
 }
 
-// Save writes a checkpoint, and the network if the checkpoint ends the run.
-func (t *trainer) Save(c *train.Checkpoint) error {
-	if c.Trained && c.Returned {
-		// The embeddings were computed for the comparison, so this takes a moment.
-		if err := t.returnUntrained(context.Background()); err != nil {
-			return err
-		}
-	}
-	if t.keptUntrained {
-		changed := *c
-		changed.Settings, changed.Earlier = string(t.plan.cfg.YAML()), c.Settings
-		c = &changed
-	}
-	return t.record.WriteEpoch(c, func() error {
-		if !c.Trained {
-			return nil
-		}
-		if err := t.saveModel(); err != nil || !t.keptUntrained {
-			return err
-		}
-		return t.record.WriteText(record.ConfigFile, t.plan.cfg.withDataPath())
-	})
-}
+// folder returns the run folder.
+func (t *trainer) folder() *Folder { return &Folder{t.record.Dir} }
 
-// saveModel writes the network.
-func (t *trainer) saveModel() error {
-	p := t.plan
-	t.modelSaved = true
-	describePreparation(p.network.net, &p.cfg)
-	if t.record == nil {
+// noteRateChange says that the rate goes on differently because it falls to 0 over another number of epochs
+// than before.
+func (t *trainer) noteRateChange(o train.Origin) error {
+	c := &t.plan.cfg.Train
+	if c.Schedule != string(train.CosineRate) {
 		return nil
 	}
-	merged, err := p.network.net.MergeLoRA()
+	was, err := Parse(record.ConfigFile, []byte(o.Settings))
 	if err != nil {
 		return err
 	}
-	return merged.SaveWith(t.record.Write)
+	before, how := was.Train.Epochs, "higher"
+	switch {
+	case c.Epochs == before:
+		return nil
+	case c.Epochs < before:
+		how = "lower"
+	}
+	t.plan.notes.add("train.schedule is %s: the learning rate now falls to 0 over %d epochs, and not over %d, so it "+
+		"goes on %s than before", c.Schedule, c.Epochs, before, how)
+	return nil
 }
 
-// describePreparation adds the preparation of the input to the meta data of a network's description.
-func describePreparation(net *nn.Net, cfg *Config) {
-	net.Spec().Meta = map[string]string{
-		"pixels": cfg.Data.Pixels, "channels": strconv.Itoa(cfg.Data.Channels),
-		"loss": fmt.Sprint(cfg.Loss["name"]), "distance": cfg.Eval.Distance,
-		"fit": cfg.Data.Fit, "chroma": cfg.Data.Chroma,
+// DataChangedError is the error of resuming a run with other data.
+type DataChangedError struct {
+	Checkpoint string // file of the checkpoint
+	What       string // what differs
+}
+
+func (e *DataChangedError) Error() string {
+	return fmt.Sprintf("%s: %s differ from those of the checkpoint: resume with the same data", e.Checkpoint, e.What)
+}
+
+// endAtCheckpoint makes the run end at its checkpoint.
+func (t *trainer) endAtCheckpoint(from *train.Checkpoint) error {
+	p := t.plan
+	done := from.Epoch
+	if from.Step > 0 {
+		done++
 	}
-	if name := cfg.Data.resampleFilter(); name != "" {
-		net.Spec().Meta["resample"] = name
+	if done == 0 {
+		return t.nothingToFinishError()
 	}
-	if cfg.Data.Colours == rawColours {
-		net.Spec().Meta["colours"] = rawColours
+	p.cfg.Train.Epochs = done
+	if from.Step > 0 {
+		p.notes.add("%s ends in epoch %d after step %d of %d", p.opts.Dir, done, from.Step, p.schedule.steps)
+	} else {
+		p.notes.add("%s ends after epoch %d", p.opts.Dir, done)
 	}
-	if cfg.Data.Shorter > 0 {
-		net.Spec().Meta["shorter"] = strconv.Itoa(cfg.Data.Shorter)
+	return nil
+}
+
+func (t *trainer) nothingToFinishError() error {
+	return option.Errorf("nothing to finish: the run in %s has taken no step: start it again with %s", t.plan.opts.Dir,
+		record.OptResume.WithValue(t.plan.opts.Dir))
+}
+
+// checkConfig compares the configuration in the folder with the one that the checkpoint was
+// trained with. If it was cut short or edited by hand, the run would go on with other settings.
+func (t *trainer) checkConfig(o train.Origin) error {
+	if o.Settings == "" {
+		return fmt.Errorf("%s: the checkpoint lacks the configuration that it was trained with, because a version "+
+			"that was never released wrote it: start the run again in another folder", t.plan.opts.Dir)
 	}
+	now, err := t.folder().configText()
+	if err != nil {
+		return err
+	}
+	diff, err := settingDifferences(now, []byte(o.Settings))
+	if err != nil || diff == "" {
+		return err
+	}
+	if o.Earlier != "" {
+		if d, err := settingDifferences(now, []byte(o.Earlier)); err != nil || d == "" {
+			return err
+		}
+	}
+	return option.Errorf("%s differs from the configuration that the run was trained with: %s: restore it, or give "+
+		"changes by %s",
+		t.folder().ConfigPath(), diff, overrides)
+}
+
+// settingDifferences lists the settings in which two configurations differ, the first few by name; ""
+// without a difference. Both are parsed, so that comments, order and keys left at their
+// defaults make no difference.
+func settingDifferences(now, was []byte) (string, error) {
+	var values [2]map[string]string
+	var keys []string
+	for i, text := range [][]byte{now, was} {
+		cfg, err := Parse(record.ConfigFile, text)
+		if err != nil {
+			return "", err
+		}
+		all, err := parseSettings(cfg.YAML())
+		if err != nil {
+			return "", err
+		}
+		values[i] = map[string]string{}
+		for _, s := range all {
+			if _, known := values[0][s.Key]; i == 0 || !known {
+				keys = append(keys, s.Key)
+			}
+			values[i][s.Key] = s.Value
+		}
+	}
+	const most = 3
+	var out []string
+	n := 0
+	for _, k := range keys {
+		if a, b := values[0][k], values[1][k]; a != b {
+			if n++; n <= most {
+				out = append(out, fmt.Sprintf("%s is %q there and was %q", k, a, b))
+			}
+		}
+	}
+	text := strings.Join(out, ", ")
+	if n > most {
+		text += fmt.Sprintf(", and %d more", n-most)
+	}
+	return text, nil
 }

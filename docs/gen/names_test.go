@@ -88,24 +88,6 @@ func TestNamesExist(t *testing.T) {
 	}
 }
 
-// TestNamesAreComplete checks that the page has every loss and policy of ours.
-func TestNamesAreComplete(t *testing.T) {
-	var have []string
-	for _, r := range namesRows(t) {
-		have = append(have, r.ours...)
-	}
-	want := func(key string, names []string) {
-		for _, n := range names {
-			if !slices.Contains(have, key+": "+n) {
-				t.Errorf("docs/pytorch-metric-learning-names.md does not have `%s: %s`", key, n)
-			}
-		}
-	}
-	want("loss.name", objective.LossNames())
-	want("mine.positives", objective.PositivePolicyNames())
-	want("mine.negatives", objective.NegativePolicyNames())
-}
-
 // TestNamesThatDoNotExist checks that nameError finds names that do not exist.
 func TestNamesThatDoNotExist(t *testing.T) {
 	for _, name := range []string{"loss.name: tripplet", "mine.positives: facenet", "mine.negatives: near",

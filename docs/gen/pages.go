@@ -12,9 +12,11 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/app/bench"
 	"github.com/kindred-ml/kindred/internal/app/remote/weights"
 	"github.com/kindred-ml/kindred/internal/test/ladder"
@@ -144,6 +146,10 @@ func addTimings(root string, files map[string][]byte) error {
 	if err != nil {
 		return err
 	}
+	metrics, err := parsePackage(filepath.Join(root, "eval"))
+	if err != nil {
+		return err
+	}
 	for _, part := range []struct {
 		file, from string // the file, by its path from docs
 		content    []byte
@@ -153,6 +159,7 @@ func addTimings(root string, files map[string][]byte) error {
 		{"design/kernels.md", "internal/kernel", counts},
 		{"weights.md", "internal/app/remote/weights", pretrainedTable()},
 		{"data.md", "data/imaging", imageFormatTable()},
+		{"evaluation.md", "eval", metricList(metrics)},
 	} {
 		text, err := os.ReadFile(filepath.Join(root, "docs", part.file))
 		if err != nil {
@@ -217,6 +224,25 @@ func pretrainedTable() []byte {
 		fmt.Fprintf(&b, "| [%s](%s) | %s | %.0f | %s | %s | %d of %d | %s | %s | %s |\n", e.Name, e.Home, e.Network,
 			float64(e.Bytes)/1e6, top, e.Trained, e.Size, e.Shorter, e.Resample,
 			e.Pixels, e.License)
+	}
+	return b.Bytes()
+}
+
+// metricList returns the list of package eval's metrics: the names that a command reads, and the comment.
+func metricList(metrics *source) []byte {
+	kinds := metrics.constants("Kind")
+	forms := slices.Concat(eval.MetricNames())
+	var b bytes.Buffer
+	for _, c := range kinds {
+		names := slices.DeleteFunc(slices.Clone(forms), func(form string) bool {
+			base := strings.TrimSuffix(strings.TrimSuffix(form, "=RATE"), "@K")
+			other := slices.ContainsFunc(kinds, func(o comment) bool {
+				return o != c && strings.EqualFold(o.value, form)
+			})
+			return other || !strings.EqualFold(form, c.value) && base != c.value
+		})
+		text := strings.TrimPrefix(strings.Join(strings.Fields(c.text), " "), c.name+" is ")
+		fmt.Fprintf(&b, "- `%s`: %s\n", strings.Join(names, "`, `"), text)
 	}
 	return b.Bytes()
 }
@@ -323,8 +349,8 @@ func (s *source) typ(name string) *doc.Type {
 	return nil
 }
 
-// comment is a name with its doc comment.
-type comment struct{ name, text string }
+// comment is a name with its doc comment, and the value of a constant that is a text.
+type comment struct{ name, text, value string }
 
 // constants returns the constants of a type with their comments, in order.
 func (s *source) constants(typ string) []comment {
@@ -332,7 +358,13 @@ func (s *source) constants(typ string) []comment {
 	for _, v := range s.typ(typ).Consts {
 		for _, spec := range v.Decl.Specs {
 			c := spec.(*ast.ValueSpec)
-			all = append(all, comment{c.Names[0].Name, c.Doc.Text()})
+			value := ""
+			if len(c.Values) == 1 {
+				if text, ok := c.Values[0].(*ast.BasicLit); ok {
+					value, _ = strconv.Unquote(text.Value) // "" of a number
+				}
+			}
+			all = append(all, comment{c.Names[0].Name, c.Doc.Text(), value})
 		}
 	}
 	return all
@@ -355,7 +387,7 @@ func exportedFields(t *doc.Type) []comment {
 				if n.Name == "Reduce" && text == "" {
 					text = "reduction; the default is above"
 				}
-				all = append(all, comment{n.Name, strings.Join(strings.Fields(text), " ")})
+				all = append(all, comment{name: n.Name, text: strings.Join(strings.Fields(text), " ")})
 			}
 		}
 	}

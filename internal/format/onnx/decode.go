@@ -78,6 +78,29 @@ func forEachField(msg []byte, f func(field) error) error {
 	return nil
 }
 
+// fields says what becomes of the fields of a message, by their numbers in the format's onnx.proto: a text, a number
+// or a list of these goes where the pointer is; a function takes the field itself. Other fields are left out.
+type fields map[protowire.Number]any
+
+// message decodes the fields of a message.
+func (d *decoder) message(msg []byte, to fields) error {
+	return forEachField(msg, func(v field) error {
+		switch to := to[v.number].(type) {
+		case *string:
+			return d.text(v, to)
+		case *[]string:
+			return d.addText(v, to)
+		case *int64:
+			return v.integer(to)
+		case *[]int64:
+			return d.integers(v, to)
+		case func(field) error:
+			return to(v)
+		}
+		return nil
+	})
+}
+
 // checkType checks a field's type, which a file of another kind does not have.
 func (v field) checkType(typ protowire.Type) error {
 	if v.typ != typ {
@@ -164,17 +187,19 @@ func (d *decoder) words(v field, size int, list *[]byte) error {
 	return d.charge(len(v.data))
 }
 
-// add decodes a message into a new element of a list.
-func add[T any](d *decoder, v field, bytes int, list *[]T, decode func([]byte, *T) error) error {
-	if err := errors.Join(v.checkType(protowire.BytesType), d.charge(bytes)); err != nil {
-		return err
+// elements decodes each message of a field into a new element of a list, which takes so many bytes.
+func elements[T any](d *decoder, bytes int, list *[]T, decode func([]byte, *T) error) func(field) error {
+	return func(v field) error {
+		if err := errors.Join(v.checkType(protowire.BytesType), d.charge(bytes)); err != nil {
+			return err
+		}
+		var x T
+		if err := decode(v.data, &x); err != nil {
+			return err
+		}
+		*list = append(*list, x)
+		return nil
 	}
-	var x T
-	if err := decode(v.data, &x); err != nil {
-		return err
-	}
-	*list = append(*list, x)
-	return nil
 }
 
 // externalPlace says where a tensor's values lie if not in the model's own file.
@@ -201,21 +226,8 @@ func parse(data []byte) (*parsedModel, error) {
 	}
 	m := &p.Model
 	graphs := 0
-	err := forEachField(data, func(v field) error {
-		switch v.number {
-		case 1:
-			return v.integer(&m.IRVersion)
-		case 2:
-			return d.text(v, &m.Producer)
-		case 3:
-			return d.text(v, &m.ProducerVersion)
-		case 4:
-			return d.text(v, &m.Domain)
-		case 5:
-			return v.integer(&m.Version)
-		case 6:
-			return d.text(v, &m.Doc)
-		case 7:
+	err := d.message(data, fields{1: &m.IRVersion, 2: &m.Producer, 3: &m.ProducerVersion, 4: &m.Domain, 5: &m.Version,
+		6: &m.Doc, 7: func(v field) error {
 			if graphs++; graphs > 1 {
 				return errors.New("it holds more than one graph")
 			}
@@ -223,25 +235,11 @@ func parse(data []byte) (*parsedModel, error) {
 				return err
 			}
 			return p.graph(v.data, &m.Graph)
-		case 8:
-			return add(d, v, valueBytes, &m.Opsets, func(msg []byte, o *Opset) error {
-				return forEachField(msg, func(v field) error {
-					switch v.number {
-					case 1:
-						return d.text(v, &o.Domain)
-					case 2:
-						return v.integer(&o.Version)
-					}
-					return nil
-				})
-			})
-		case 14:
-			return add(d, v, textBytes, &m.Meta, d.entry)
-		case 25:
-			return add(d, v, nodeBytes, &p.functions, p.function)
-		}
-		return nil
-	})
+		},
+		8: elements(d, valueBytes, &m.Opsets, func(msg []byte, o *Opset) error {
+			return d.message(msg, fields{1: &o.Domain, 2: &o.Version})
+		}),
+		14: elements(d, textBytes, &m.Meta, d.entry), 25: elements(d, nodeBytes, &p.functions, p.function)})
 	if err == nil && graphs == 0 {
 		err = fmt.Errorf("it holds no graph (%w)", errForeign)
 	}
@@ -252,15 +250,7 @@ func parse(data []byte) (*parsedModel, error) {
 }
 
 func (d *decoder) entry(msg []byte, e *Entry) error {
-	return forEachField(msg, func(v field) error {
-		switch v.number {
-		case 1:
-			return d.text(v, &e.Key)
-		case 2:
-			return d.text(v, &e.Value)
-		}
-		return nil
-	})
+	return d.message(msg, fields{1: &e.Key, 2: &e.Value})
 }
 
 // maxDepth bounds the graphs within graphs, and the functions that call functions.
@@ -273,31 +263,16 @@ func (p *parsedModel) graph(msg []byte, g *Graph) error {
 	defer func() { p.depth-- }()
 	d := &p.decoder
 	var outside []externalPlace // of the initializers, while their list still moves
-	err := forEachField(msg, func(v field) error {
-		switch v.number {
-		case 1:
-			return add(d, v, nodeBytes, &g.Nodes, p.node)
-		case 2:
-			return d.text(v, &g.Name)
-		case 5:
-			var e externalPlace
-			outside = append(outside, e)
-			return add(d, v, tensorBytes, &g.Initializers, func(msg []byte, t *Tensor) error {
-				return d.tensor(msg, t, &outside[len(outside)-1])
-			})
-		case 10:
-			return d.text(v, &g.Doc)
-		case 11:
-			return add(d, v, valueBytes, &g.Inputs, d.value)
-		case 12:
-			return add(d, v, valueBytes, &g.Outputs, d.value)
-		case 13:
-			return add(d, v, valueBytes, &g.Values, d.value)
-		case 15:
-			return errors.New("it holds a sparse initializer, which is not read: store it densely")
-		}
-		return nil
+	initializer := elements(d, tensorBytes, &g.Initializers, func(msg []byte, t *Tensor) error {
+		return d.tensor(msg, t, &outside[len(outside)-1])
 	})
+	err := d.message(msg, fields{1: elements(d, nodeBytes, &g.Nodes, p.node), 2: &g.Name, 5: func(v field) error {
+		outside = append(outside, externalPlace{})
+		return initializer(v)
+	}, 10: &g.Doc, 11: elements(d, valueBytes, &g.Inputs, d.value), 12: elements(d, valueBytes, &g.Outputs, d.value),
+		13: elements(d, valueBytes, &g.Values, d.value), 15: func(field) error {
+			return errors.New("it holds a sparse initializer, which is not read: store it densely")
+		}})
 	if err != nil {
 		return err
 	}
@@ -311,23 +286,8 @@ func (p *parsedModel) graph(msg []byte, g *Graph) error {
 
 func (p *parsedModel) node(msg []byte, n *Node) error {
 	d := &p.decoder
-	err := forEachField(msg, func(v field) error {
-		switch v.number {
-		case 1:
-			return d.addText(v, &n.Inputs)
-		case 2:
-			return d.addText(v, &n.Outputs)
-		case 3:
-			return d.text(v, &n.Name)
-		case 4:
-			return d.text(v, &n.Op)
-		case 5:
-			return add(d, v, attrBytes, &n.Attrs, p.attr)
-		case 7:
-			return d.text(v, &n.Domain)
-		}
-		return nil
-	})
+	err := d.message(msg, fields{1: &n.Inputs, 2: &n.Outputs, 3: &n.Name, 4: &n.Op,
+		5: elements(d, attrBytes, &n.Attrs, p.attr), 7: &n.Domain})
 	if err != nil {
 		return fmt.Errorf("%s: %w", n, err)
 	}
@@ -413,34 +373,15 @@ func (p *parsedModel) attr(msg []byte, a *Attr) error {
 }
 
 func (d *decoder) value(msg []byte, o *Value) error {
-	err := forEachField(msg, func(v field) error {
-		switch v.number {
-		case 1:
-			return d.text(v, &o.Name)
-		case 2: // TypeProto; its field 1 is the type of a tensor
-			return forEachField(v.data, func(v field) error {
-				if v.number != 1 {
-					return nil
-				}
-				return forEachField(v.data, func(v field) error {
-					switch v.number {
-					case 1:
-						o.Type = DataType(v.n)
-					case 2:
-						o.Shape = []Dim{}
-						return forEachField(v.data, func(v field) error {
-							if v.number != 1 {
-								return nil
-							}
-							return add(d, v, valueBytes, &o.Shape, d.dim)
-						})
-					}
-					return nil
-				})
-			})
-		}
-		return nil
-	})
+	shape := func(v field) error {
+		o.Shape = []Dim{}
+		return d.message(v.data, fields{1: elements(d, valueBytes, &o.Shape, d.dim)})
+	}
+	err := d.message(msg, fields{1: &o.Name, 2: func(v field) error { // TypeProto; its field 1 is the type of a tensor
+		return d.message(v.data, fields{1: func(v field) error {
+			return d.message(v.data, fields{1: func(v field) error { o.Type = DataType(v.n); return nil }, 2: shape})
+		}})
+	}})
 	if err != nil {
 		return fmt.Errorf("value %q: %w", o.Name, err)
 	}
@@ -448,17 +389,9 @@ func (d *decoder) value(msg []byte, o *Value) error {
 }
 
 func (d *decoder) dim(msg []byte, o *Dim) error {
-	return forEachField(msg, func(v field) error {
-		switch v.number {
-		case 1:
-			err := v.integer(&o.Size)
-			o.Size = max(o.Size, 0) // some exporters write -1 for any
-			return err
-		case 2:
-			return d.text(v, &o.Name)
-		}
-		return nil
-	})
+	err := d.message(msg, fields{1: &o.Size, 2: &o.Name})
+	o.Size = max(o.Size, 0) // some exporters write -1 for any
+	return err
 }
 
 // tensor decodes a tensor and checks it, unless its values lie elsewhere.
@@ -467,38 +400,24 @@ func (d *decoder) tensor(msg []byte, t *Tensor, where *externalPlace) error {
 	var ints, longs, unsigned []int64
 	isOutside := false
 	where.length = -1
-	err := forEachField(msg, func(v field) error {
-		switch v.number {
-		case 1:
-			return d.integers(v, &t.Shape)
-		case 2:
-			t.Type = DataType(v.n)
-			return v.checkType(protowire.VarintType)
-		case 3:
-			return errors.New("it is a segment of a larger tensor, which is not read")
-		case 4:
-			return d.words(v, 4, &floats)
-		case 5:
-			return d.integers(v, &ints)
-		case 7:
-			return d.integers(v, &longs)
-		case 8:
-			return d.text(v, &t.Name)
-		case 9:
-			raw = v.data
-			return v.checkType(protowire.BytesType)
-		case 10:
-			return d.words(v, 8, &doubles)
-		case 11:
-			return d.integers(v, &unsigned)
-		case 13:
-			return d.readLocation(v, where)
-		case 14:
-			isOutside = v.n == 1
-			return v.checkType(protowire.VarintType)
-		}
-		return nil
-	})
+	err := d.message(msg, fields{1: &t.Shape, 2: func(v field) error {
+		t.Type = DataType(v.n)
+		return v.checkType(protowire.VarintType)
+	}, 3: func(field) error {
+		return errors.New("it is a segment of a larger tensor, which is not read")
+	}, 4: func(v field) error {
+		return d.words(v, 4, &floats)
+	}, 5: &ints, 7: &longs, 8: &t.Name, 9: func(v field) error {
+		raw = v.data
+		return v.checkType(protowire.BytesType)
+	}, 10: func(v field) error {
+		return d.words(v, 8, &doubles)
+	}, 11: &unsigned, 13: func(v field) error {
+		return d.readLocation(v, where)
+	}, 14: func(v field) error {
+		isOutside = v.n == 1
+		return v.checkType(protowire.VarintType)
+	}})
 	if err != nil {
 		return fmt.Errorf("tensor %q: %w", t.Name, err)
 	}

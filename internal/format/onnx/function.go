@@ -17,23 +17,9 @@ type function struct {
 
 func (p *parsedModel) function(msg []byte, f *function) error {
 	d := &p.decoder
-	err := forEachField(msg, func(v field) error {
-		switch v.number {
-		case 1:
-			return d.text(v, &f.name)
-		case 4:
-			return d.addText(v, &f.inputs)
-		case 5:
-			return d.addText(v, &f.outputs)
-		case 7:
-			return add(d, v, nodeBytes, &f.body.Nodes, p.node)
-		case 10:
-			return d.text(v, &f.domain)
-		case 11:
-			return add(d, v, attrBytes, &f.defaults, p.attr)
-		}
-		return nil
-	})
+	err := d.message(msg, fields{1: &f.name, 4: &f.inputs, 5: &f.outputs,
+		7: elements(d, nodeBytes, &f.body.Nodes, p.node), 10: &f.domain,
+		11: elements(d, attrBytes, &f.defaults, p.attr)})
 	if err != nil {
 		return fmt.Errorf("function %s: %w", escape.Quote(f.name), err)
 	}

@@ -54,8 +54,7 @@ func ForwardPair(ws *Workspace, depth, point *Shape, x, wd, wp, y []float32, ed,
 
 // isPointwise reports whether s is a linear map at each position.
 func (s *Shape) isPointwise() bool {
-	return s.R == 1 && s.S == 1 && s.StrideH == 1 && s.StrideW == 1 && s.Groups == 1 &&
-		s.PadH+s.PadW+s.EndH+s.EndW == 0
+	return s.R == 1 && s.S == 1 && s.StrideH == 1 && s.StrideW == 1 && s.Groups == 1 && s.PadH+s.PadW+s.EndH+s.EndW == 0
 }
 
 // IsPair reports whether ForwardPair takes the two shapes.

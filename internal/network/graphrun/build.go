@@ -150,6 +150,7 @@ type body struct {
 	from, to int // its values, with those of bodies within
 }
 
+// body numbers the values of a graph of control flow. Its nodes may read values of the graphs around it.
 func (b *builder) body(g *onnx.Graph) (*body, error) {
 	b.scope = &scope{names: map[string]int{}, outer: b.scope}
 	defer func() { b.scope = b.scope.outer }()

@@ -83,6 +83,7 @@ func (p *Program) runBody(b *body, in []*tensor.Tensor) (out []*tensor.Tensor) {
 	return out
 }
 
+// branch is If: it runs then_branch or else_branch, which take no inputs but what they read from around them.
 func branch(c *call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	out := c.p.runBody(operator.Must(c.n.chooseBody(c.In[0])), nil)
@@ -93,6 +94,9 @@ func branch(c *call) []*tensor.Tensor {
 // maxRounds bounds the rounds of all loops of a run.
 const maxRounds = 1 << 16
 
+// loop is Loop: it runs its body up to M times, while the condition that the body computes holds. The body takes
+// the number of the round, the condition and the state, and returns the condition, the state and values that are
+// stacked over the rounds.
 func loop(c *call) []*tensor.Tensor {
 	b := c.n.bodies["body"]
 	states := len(c.In) - 2

@@ -23,8 +23,7 @@ func convolution(c *call) []*tensor.Tensor {
 	groups := c.Int("group", 1)
 	if groups < 1 || groups > operator.MaxSide || ws[1]*int(groups) != x.Shape[1] || ws[0]%int(groups) != 0 ||
 		ws[0] < 1 || tensor.Size(ws) == 0 {
-		operator.Fail("its filters of shape %d in %d groups do not fit an input of shape %d", ws, groups,
-			x.Shape)
+		operator.Fail("its filters of shape %d in %d groups do not fit an input of shape %d", ws, groups, x.Shape)
 	}
 	w := spatial.NewWindow(&c.Call, x.Shape[2:], ws[2:])
 	var y *tensor.Tensor
@@ -39,6 +38,9 @@ func convolution(c *call) []*tensor.Tensor {
 	return c.Activate(y)
 }
 
+// convImage computes y[k] = sum over channels and taps of w[k] x, plus a bias, by the kernel of the engine. The
+// filters are packed once if they are constant. The kernel pads only at the start and more at the end: other
+// padding is added to the image first.
 func (c *call) convImage(w *spatial.Window, groups int) *tensor.Tensor {
 	x, ws := c.In[0], c.In[1].Shape
 	out := ws[0]

@@ -1,6 +1,7 @@
-// Package graphrun computes the operators of ONNX as they stand.
+// Package graphrun runs graphs of ONNX operators as they stand. The operators are in packages of their own: operator,
+// product and spatial, on tensors of package tensor.
 //
-//	p, err := graphrun.Compile(model, graphrun.Options{Input: image, Output: "embedding"})
+//	p, err := graphrun.Compile(model, graphrun.Options{Input: "image", Shape: shape, Outputs: []string{"embedding"}})
 //	out, err := p.Run(pixels)
 //
 // Compile computes what does not depend on the input once, joins operators that one kernel
@@ -10,5 +11,5 @@
 //
 // Floating-point values are float32 whatever the graph says; integers of all types and
 // truths are int64, cut to the range of their type. Images lie channels first, as in ONNX, or
-// channels last between operators that work on them; see Tensor.
+// channels last between operators that work on them; see tensor.Tensor.
 package graphrun

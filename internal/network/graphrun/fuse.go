@@ -127,6 +127,7 @@ func (f *fuser) constantFactor(n *node) (x int, by float64, ok bool) {
 	return 0, 0, false
 }
 
+// near allows for constants that exporters have rounded to single precision, such as 0.7071067 for 1/sqrt(2).
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*math.Abs(b) }
 
 // fuseGate writes x s(k x), with s the logistic function or that of the normal distribution, as one

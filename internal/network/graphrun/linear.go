@@ -93,6 +93,8 @@ func (c *call) weight(i int) *tensor.Tensor {
 	return c.Contiguous(c.In[i])
 }
 
+// matMul is MatMul, which broadcasts the axes before the last two as numpy does, and FusedMatMul, which also
+// transposes and scales: y = alpha A B.
 func matMul(c *call) []*tensor.Tensor {
 	c.RequireInputs(2)
 	turnX, turnY, alpha := c.Int("transA", 0) != 0, c.Int("transB", 0) != 0, c.Float("alpha", 1)
@@ -116,6 +118,7 @@ func matMul(c *call) []*tensor.Tensor {
 	return operator.Single(product.Multiply(&c.Call, x, y, turnX, turnY, alpha))
 }
 
+// linearMatMul is a product with constant weights, whose packed form the node keeps from run to run.
 func (c *call) linearMatMul(x *tensor.Tensor, turned bool) *tensor.Tensor {
 	l, ok := c.n.state.(*linear)
 	if !ok {
@@ -129,6 +132,7 @@ func (c *call) linearMatMul(x *tensor.Tensor, turned bool) *tensor.Tensor {
 	return l.apply(c, x, shape)
 }
 
+// gemm is y = alpha A B + beta C, with A and B transposed as the attributes say and C broadcast to the product.
 func gemm(c *call) []*tensor.Tensor {
 	c.RequireInputs(2)
 	turnX, turnY := c.Int("transA", 0) != 0, c.Int("transB", 0) != 0

@@ -76,6 +76,7 @@ func Weights(m *onnx.Model, input string) []Weight {
 	return list
 }
 
+// isSet reads an attribute that is a flag.
 func isSet(n *onnx.Node, attr string) bool {
 	a := n.Attr(attr)
 	return a != nil && a.Int != 0

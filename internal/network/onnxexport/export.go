@@ -48,7 +48,8 @@ func FromSpec(spec *nn.Spec, weights *safetensors.File, stages map[int]*nn.Stage
 	if err != nil {
 		return nil, err
 	}
-	e := &exporter{weights: weights, used: map[string]bool{}, stages: stages, bytes: map[int]string{}}
+	e := &exporter{weights: weights, parameters: map[string]parameter{}, graphs: map[string]*onnx.Model{},
+		used: map[string]bool{}, stages: stages, bytes: map[int]string{}}
 	if err := e.adoptOpsets(g); err != nil {
 		return nil, fmt.Errorf("export network %s: %w", spec.Name, err)
 	}
@@ -104,6 +105,8 @@ func (x wire) len() int { return x.h * x.w * x.c }
 
 type exporter struct {
 	weights      *safetensors.File
+	parameters   map[string]parameter   // of the layer that is written
+	graphs       map[string]*onnx.Model // of layers of operators, by their paths
 	nodes        []onnx.Node
 	initializers []onnx.Tensor
 	used         map[string]bool // names of initializers
@@ -172,29 +175,40 @@ func (e *exporter) index(i int) string {
 	return name
 }
 
-// param adds a parameter of the network in the given shape, nil for its own.
-func (e *exporter) param(name string, shape ...int64) (string, []float32, error) {
-	v, own, err := e.values(name)
-	if err != nil {
-		return "", nil, err
-	}
-	if shape == nil {
-		shape = own
-	}
-	return e.floats(name, shape, v), v, nil
+// parameter is a tensor of the network's weights.
+type parameter struct {
+	values []float32
+	shape  []int64
 }
 
-// values returns a parameter and its shape.
-func (e *exporter) values(name string) (v []float32, shape []int64, err error) {
-	t := e.weights.Tensor(name)
-	if t == nil {
-		return nil, nil, fmt.Errorf("it has no parameter %q", name)
+// load reads the parameters of a layer.
+func (e *exporter) load(names []string) error {
+	clear(e.parameters)
+	for _, name := range names {
+		t := e.weights.Tensor(name)
+		if t == nil {
+			return fmt.Errorf("it has no parameter %q", name)
+		}
+		var p parameter
+		for _, d := range t.Shape {
+			p.shape = append(p.shape, int64(d))
+		}
+		var err error
+		if p.values, err = t.Float32s(); err != nil {
+			return err
+		}
+		e.parameters[name] = p
 	}
-	for _, d := range t.Shape {
-		shape = append(shape, int64(d))
+	return nil
+}
+
+// param adds a parameter of the layer in the given shape, nil for its own, and returns its name and its values.
+func (e *exporter) param(name string, shape ...int64) (string, []float32) {
+	p := e.parameters[name]
+	if shape == nil {
+		shape = p.shape
 	}
-	v, err = t.Float32s()
-	return v, shape, err
+	return e.floats(name, shape, p.values), p.values
 }
 
 func (e *exporter) floats(name string, shape []int64, v []float32) string {

@@ -39,11 +39,10 @@ func (e *exporter) layer(n *nn.Node, values []wire) (wire, error) {
 	if write == nil {
 		return wire{}, fmt.Errorf("layer %s (%s): it has no form in ONNX here", n.Path, n.Kind)
 	}
-	u := newLayerWriter(e, n, values)
-	y, err := write(u)
-	if err != nil {
-		return y, fmt.Errorf("layer %s (%s): %w", n.Path, n.Kind, err)
+	if err := e.load(n.Names); err != nil {
+		return wire{}, fmt.Errorf("layer %s (%s): %w", n.Path, n.Kind, err)
 	}
+	y := write(newLayerWriter(e, n, values))
 	y.h, y.w, y.c = n.Out.H, n.Out.W, n.Out.C
 	return y, nil
 }
@@ -71,37 +70,35 @@ func (u *layerWriter) add(a, b string) string { return u.op("Add", []string{a, b
 func (u *layerWriter) convert(x wire, to shapeKind) wire { return u.exporter.convert(x, to, u.at) }
 
 // params adds all parameters.
-func (u *layerWriter) params() ([]string, error) {
+func (u *layerWriter) params() []string {
 	for _, name := range u.n.Names {
-		if _, _, err := u.param(name); err != nil {
-			return nil, err
-		}
+		u.param(name)
 	}
-	return u.n.Names, nil
+	return u.n.Names
 }
 
 // passThrough is what a layer of training alone does.
-func (u *layerWriter) passThrough() (wire, error) { return u.x, nil }
+func (u *layerWriter) passThrough() wire { return u.x }
 
 // gated writes the input times the sigmoid of y.
-func (u *layerWriter) gated(y string) (wire, error) {
-	return u.x.named(u.mul(u.x.name, u.unaryOp("Sigmoid", y))), nil
+func (u *layerWriter) gated(y string) wire {
+	return u.x.named(u.mul(u.x.name, u.unaryOp("Sigmoid", y)))
 }
 
-func (u *layerWriter) gelu() (wire, error) {
+func (u *layerWriter) gelu() wire {
 	x := u.x.name
 	erf := u.add(u.unaryOp("Erf", u.mul(x, u.number(0.70710678))), u.number(1))
-	return u.x.named(u.mul(u.mul(x, erf), u.number(0.5))), nil
+	return u.x.named(u.mul(u.mul(x, erf), u.number(0.5)))
 }
 
-func (u *layerWriter) geluTanh() (wire, error) {
+func (u *layerWriter) geluTanh() wire {
 	x := u.x.name
 	cube := u.mul(u.mul(u.mul(x, x), x), u.number(0.044715))
 	tanh := u.add(u.unaryOp("Tanh", u.mul(u.add(x, cube), u.number(0.7978846))), u.number(1))
-	return u.x.named(u.mul(u.mul(x, tanh), u.number(0.5))), nil
+	return u.x.named(u.mul(u.mul(x, tanh), u.number(0.5)))
 }
 
-func (u *layerWriter) batchNorm() (wire, error) {
+func (u *layerWriter) batchNorm() wire {
 	x := u.x
 	if x.kind == asTokens {
 		x = u.convert(x, asImage)
@@ -109,7 +106,7 @@ func (u *layerWriter) batchNorm() (wire, error) {
 	return u.normOp(x, "BatchNormalization", floatAttr("momentum", 0.9))
 }
 
-func (u *layerWriter) layerNorm() (wire, error) {
+func (u *layerWriter) layerNorm() wire {
 	x := u.x
 	if x.kind == asImage {
 		x = u.convert(x, asTokens)
@@ -118,64 +115,61 @@ func (u *layerWriter) layerNorm() (wire, error) {
 }
 
 // join writes a sum or a product of what layers make, a, and their shortcut, b.
-func (u *layerWriter) join(op string) (wire, error) {
+func (u *layerWriter) join(op string) wire {
 	a, b := u.x, u.in[1]
 	if a.h*a.w == b.h*b.w {
 		b = u.convert(b, a.kind)
 	} else { // a gate for each channel
 		a = u.convert(a, b.kind)
 	}
-	return b.named(u.op(op, []string{b.name, a.name})), nil
+	return b.named(u.op(op, []string{b.name, a.name}))
 }
 
 // concat writes branches side by side.
-func (u *layerWriter) concat() (wire, error) {
+func (u *layerWriter) concat() wire {
 	var parts []string
 	for _, v := range u.in {
 		parts = append(parts, u.convert(v, asImage).name)
 	}
-	return wire{name: u.op("Concat", parts, intAttr("axis", 1)), kind: asImage}, nil
+	return wire{name: u.op("Concat", parts, intAttr("axis", 1)), kind: asImage}
 }
 
 // channels writes some of the channels.
-func (u *layerWriter) channels() (wire, error) {
+func (u *layerWriter) channels() wire {
 	x, axis := u.x, -1
 	if x.kind != asTokens && (x.kind != asVector || x.h*x.w != 1) {
 		x, axis = u.convert(x, asImage), 1
 	}
-	return x.named(u.op("Slice", []string{x.name, u.ints(u.l.At), u.ints(u.l.At + u.l.Out), u.ints(axis)})), nil
+	return x.named(u.op("Slice", []string{x.name, u.ints(u.l.At), u.ints(u.l.At + u.l.Out), u.ints(axis)}))
 }
 
-func (u *layerWriter) shuffle() (wire, error) {
+func (u *layerWriter) shuffle() wire {
 	x := u.convert(u.x, asImage)
 	y := u.op("Reshape", []string{x.name, u.ints(0, u.l.Groups, x.c/u.l.Groups, x.h*x.w)})
 	y = u.op("Transpose", []string{y}, intsAttr("perm", 0, 2, 1, 3))
-	return x.named(u.op("Reshape", []string{y, u.ints(0, x.c, x.h, x.w)})), nil
+	return x.named(u.op("Reshape", []string{y, u.ints(0, x.c, x.h, x.w)}))
 }
 
 // token writes one position alone.
-func (u *layerWriter) token() (wire, error) {
+func (u *layerWriter) token() wire {
 	x := u.convert(u.x, asTokens)
 	x.name, x.kind = u.op("Gather", []string{x.name, u.index(u.l.At)}, intAttr("axis", 1)), asVector
-	return x, nil
+	return x
 }
 
 // unitNorm writes vectors of length 1.
-func (u *layerWriter) unitNorm() (wire, error) {
+func (u *layerWriter) unitNorm() wire {
 	axes := []int{1, 2, 3}[:map[shapeKind]int{asImage: 3, asTokens: 2, asVector: 1}[u.x.kind]]
 	length := u.reduceOp("ReduceL2", u.x.name, axes, intAttr("keepdims", 1))
 	length = u.op("Max", []string{length, u.number(1e-12)})
-	return u.x.named(u.op("Div", []string{u.x.name, length})), nil
+	return u.x.named(u.op("Div", []string{u.x.name, length}))
 }
 
 // windowOp writes a convolution or a pool.
-func (u *layerWriter) windowOp(op string, attrs ...onnx.Attr) (wire, error) {
+func (u *layerWriter) windowOp(op string, attrs ...onnx.Attr) wire {
 	x := u.convert(u.x, asImage)
-	params, err := u.params()
-	if err != nil {
-		return x, err
-	}
-	return x.named(u.op(op, append([]string{x.name}, params...), u.window(attrs...)...)), nil
+	params := u.params()
+	return x.named(u.op(op, append([]string{x.name}, params...), u.window(attrs...)...))
 }
 
 // window returns the attributes of the layer's window, and others.
@@ -187,45 +181,33 @@ func (u *layerWriter) window(attrs ...onnx.Attr) []onnx.Attr {
 }
 
 // linear writes a dense layer, or a linear one over tokens.
-func (u *layerWriter) linear() (wire, error) {
+func (u *layerWriter) linear() wire {
 	n, x := u.n, u.x
 	if n.Kind == nn.Dense || x.h*x.w == 1 {
 		x = u.convert(x, asVector)
-		params, err := u.params()
-		if err != nil {
-			return x, err
-		}
+		params := u.params()
 		x.name = u.op("Gemm", append([]string{x.name}, params...), intAttr("transB", 1))
-		return x, nil
+		return x
 	}
 	x = u.convert(x, asTokens)
-	values, _, err := u.values(n.Names[0])
-	if err != nil {
-		return x, err
-	}
+	values := u.parameters[n.Names[0]].values
 	out := n.Layer.Out // inputs x outputs, as MatMul takes it
 	weight := u.floats(n.Names[0], []int64{int64(x.c), int64(out)}, transposed(values, out, x.c))
 	x.name = u.op("MatMul", []string{x.name, weight})
 	if len(n.Names) > 1 {
-		bias, _, err := u.param(n.Names[1])
-		if err != nil {
-			return x, err
-		}
+		bias, _ := u.param(n.Names[1])
 		x.name = u.op("Add", []string{x.name, bias})
 	}
-	return x, nil
+	return x
 }
 
 // normOp writes a norm of the shape of x.
-func (u *layerWriter) normOp(x wire, op string, attr onnx.Attr) (wire, error) {
-	params, err := u.params()
-	if err != nil {
-		return x, err
-	}
-	return x.named(u.op(op, append([]string{x.name}, params...), attr, floatAttr("epsilon", u.l.Eps))), nil
+func (u *layerWriter) normOp(x wire, op string, attr onnx.Attr) wire {
+	params := u.params()
+	return x.named(u.op(op, append([]string{x.name}, params...), attr, floatAttr("epsilon", u.l.Eps)))
 }
 
-func (u *layerWriter) attention() (wire, error) {
+func (u *layerWriter) attention() wire {
 	x, heads := u.convert(u.x, asTokens), u.l.Heads
 	t, d := x.h*x.w, x.c/3
 	size := d / heads
@@ -241,17 +223,14 @@ func (u *layerWriter) attention() (wire, error) {
 	weights := u.op("Softmax", []string{scores}, intAttr("axis", -1))
 	y := u.op("MatMul", []string{weights, part(2)})
 	y = u.op("Transpose", []string{y}, intsAttr("perm", 0, 2, 1, 3))
-	return x.named(u.op("Reshape", []string{y, u.ints(0, t, d)})), nil
+	return x.named(u.op("Reshape", []string{y, u.ints(0, t, d)}))
 }
 
 // attentionPool writes attention with one query, which is known here.
-func (u *layerWriter) attentionPool() (wire, error) {
+func (u *layerWriter) attentionPool() wire {
 	var params [3][]float32 // latent, weight, bias
 	for i, name := range u.n.Names {
-		var err error
-		if params[i], _, err = u.values(name); err != nil {
-			return wire{}, err
-		}
+		params[i] = u.parameters[name].values
 	}
 	x, heads := u.convert(u.x, asTokens), u.l.Heads
 	t, d := x.h*x.w, x.c/2
@@ -272,12 +251,12 @@ func (u *layerWriter) attentionPool() (wire, error) {
 	weights := u.unaryOp("Softmax", scores, intAttr("axis", -1))
 	y := u.op("MatMul", []string{weights, u.unaryOp("Transpose", values, intsAttr("perm", 0, 2, 1, 3))})
 	x.name, x.kind = u.op("Reshape", []string{y, u.ints(0, d)}), asVector
-	return x, nil
+	return x
 }
 
 // rotary writes queries and keys that are turned: x cos + y sin, where y has the halves of
 // each head exchanged and the sign of the first one's sines is changed.
-func (u *layerWriter) rotary() (wire, error) {
+func (u *layerWriter) rotary() wire {
 	x, heads := u.convert(u.x, asTokens), u.l.Heads
 	t, size := x.h*x.w, x.c/3/heads
 	cos, sin := u.n.Rotation()
@@ -308,7 +287,7 @@ func (u *layerWriter) rotary() (wire, error) {
 	heads4 := u.op("Reshape", []string{x.name, u.ints(0, t, 3, heads, size)})
 	turned := u.op("Gather", []string{heads4, u.ints(exchanged...)}, intAttr("axis", 4))
 	y := u.add(u.mul(heads4, names[0]), u.mul(turned, names[1]))
-	return x.named(u.op("Reshape", []string{y, u.ints(0, t, x.c)})), nil
+	return x.named(u.op("Reshape", []string{y, u.ints(0, t, x.c)}))
 }
 
 // causalMask is what scores of t positions have added: 0 for positions up to the query's
@@ -324,27 +303,24 @@ func (u *layerWriter) causalMask(t int) string {
 }
 
 // generalizedMean writes (mean of max(x, eps)^p over positions)^(1/p).
-func (u *layerWriter) generalizedMean() (wire, error) {
-	_, p, err := u.param(u.n.Names[0])
-	if err != nil {
-		return wire{}, err
-	}
+func (u *layerWriter) generalizedMean() wire {
+	_, p := u.param(u.n.Names[0])
 	x := u.convert(u.x, asImage)
 	y := u.op("Max", []string{x.name, u.number(float32(u.l.Eps))})
 	y = u.op("Pow", []string{y, u.number(p[0])})
 	y = u.op("GlobalAveragePool", []string{y})
 	y = u.op("Reshape", []string{y, u.ints(0, x.c)})
 	x.name, x.kind = u.op("Pow", []string{y, u.number(1 / p[0])}), asVector
-	return x, nil
+	return x
 }
 
 // meanPositions writes the mean over positions from one on.
-func (u *layerWriter) meanPositions() (wire, error) {
+func (u *layerWriter) meanPositions() wire {
 	x, from := u.x, u.l.At
 	if from == 0 && x.kind == asImage {
 		y := u.op("GlobalAveragePool", []string{x.name})
 		x.name, x.kind = u.op("Reshape", []string{y, u.ints(0, x.c)}), asVector
-		return x, nil
+		return x
 	}
 	x = u.convert(x, asTokens)
 	y := x.name
@@ -352,26 +328,20 @@ func (u *layerWriter) meanPositions() (wire, error) {
 		y = u.op("Slice", []string{y, u.ints(from), u.ints(x.h * x.w), u.ints(1)})
 	}
 	x.name, x.kind = u.reduceOp("ReduceMean", y, []int{1}, intAttr("keepdims", 0)), asVector
-	return x, nil
+	return x
 }
 
 // positions writes a sum with an embedding of positions.
-func (u *layerWriter) positions() (wire, error) {
+func (u *layerWriter) positions() wire {
 	x := u.convert(u.x, asTokens)
-	p, _, err := u.param(u.n.Names[0])
-	if err != nil {
-		return x, err
-	}
-	return x.named(u.op("Add", []string{x.name, p})), nil
+	p, _ := u.param(u.n.Names[0])
+	return x.named(u.op("Add", []string{x.name, p}))
 }
 
 // tokens writes learned positions among those of the input.
-func (u *layerWriter) tokens() (wire, error) {
+func (u *layerWriter) tokens() wire {
 	x := u.convert(u.x, asTokens)
-	p, _, err := u.param(u.n.Names[0])
-	if err != nil {
-		return x, err
-	}
+	p, _ := u.param(u.n.Names[0])
 	l, count := u.l, x.h*x.w
 	batch := u.op("Shape", []string{x.name}, intAttr("start", 0), intAttr("end", 1))
 	shape := u.op("Concat", []string{batch, u.ints(l.Out, x.c)}, intAttr("axis", 0))
@@ -387,12 +357,12 @@ func (u *layerWriter) tokens() (wire, error) {
 	} else if l.At < count {
 		parts = append(parts, slice(l.At, count))
 	}
-	return x.named(u.op("Concat", parts, intAttr("axis", 1))), nil
+	return x.named(u.op("Concat", parts, intAttr("axis", 1)))
 }
 
 // affine writes a product or a sum with a value for each channel, or for each value of a
 // vector.
-func (u *layerWriter) affine(op string) (wire, error) {
+func (u *layerWriter) affine(op string) wire {
 	x := u.x
 	shape := []int64{int64(x.c)}
 	switch x.kind {
@@ -401,11 +371,8 @@ func (u *layerWriter) affine(op string) (wire, error) {
 	case asVector:
 		shape[0] = int64(x.len())
 	}
-	p, _, err := u.param(u.n.Names[0], shape...)
-	if err != nil {
-		return x, err
-	}
-	return x.named(u.op(op, []string{x.name, p})), nil
+	p, _ := u.param(u.n.Names[0], shape...)
+	return x.named(u.op(op, []string{x.name, p}))
 }
 
 // rsqrt is 1/sqrt(n).

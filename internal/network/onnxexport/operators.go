@@ -27,7 +27,7 @@ func (e *exporter) adoptOpsets(g *nn.Graph) error {
 			return fmt.Errorf("layer %s: its operators are of opset %d; models of opset %d and later are written",
 				g.Nodes[i].Path, m.Opset(), leastOpset)
 		}
-		e.opsets, e.version = m.Opsets, m.IRVersion
+		e.graphs[g.Nodes[i].Path], e.opsets, e.version = m, m.Opsets, m.IRVersion
 	}
 	return nil
 }
@@ -45,11 +45,8 @@ func (u *layerWriter) reduceOp(op, x string, axes []int, attrs ...onnx.Attr) str
 
 // operators writes a graph as it stands, its values under names of their own. Its weights become
 // initializers.
-func (u *layerWriter) operators() (wire, error) {
-	m, err := onnx.Parse(u.l.Graph)
-	if err != nil {
-		return u.x, err
-	}
+func (u *layerWriter) operators() wire {
+	m := u.graphs[u.n.Path]
 	image := u.convert(u.x, asImage).name
 	if !u.l.ChannelFirst {
 		image = u.op("Transpose", []string{image}, intsAttr("perm", 0, 2, 3, 1))
@@ -62,11 +59,7 @@ func (u *layerWriter) operators() (wire, error) {
 	}
 	names := map[string]string{"": "", m.Graph.Inputs[0].Name: image}
 	for i, w := range m.Graph.Inputs[1:] {
-		name, _, err := u.param(u.n.Names[i])
-		if err != nil {
-			return u.x, err
-		}
-		names[w.Name] = name
+		names[w.Name], _ = u.param(u.n.Names[i])
 	}
 	for _, t := range m.Graph.Initializers {
 		to := u.at + "/" + t.Name
@@ -83,5 +76,5 @@ func (u *layerWriter) operators() (wire, error) {
 		u.nodes = append(u.nodes, n)
 	}
 	y := u.op("Reshape", []string{names[m.Graph.Outputs[0].Name], u.ints(-1, u.l.Out)})
-	return wire{name: y, kind: asVector}, nil
+	return wire{name: y, kind: asVector}
 }

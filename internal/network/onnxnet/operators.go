@@ -263,8 +263,7 @@ func (l *lifter) layerNorm(s *layerChain, n *node) {
 	x := n.in[0].shape
 	axis := c.Axis("axis", -1, len(x))
 	if s.form.first && s.form.positions() > 1 || tensor.Size(x[axis:]) != s.form.c {
-		operator.Fail("it goes over axes %d to %d of %d, which are not the channels of %s", axis, len(x)-1, x,
-			s.form)
+		operator.Fail("it goes over axes %d to %d of %d, which are not the channels of %s", axis, len(x)-1, x, s.form)
 	}
 	made := &layer{from: n, Layer: nn.Layer{Kind: nn.LayerNorm, Eps: shortestFloat64(c.Float("epsilon", 1e-5))}}
 	for i, name := range []string{"weight", "bias"} {

@@ -1,6 +1,6 @@
 // Package keys reads, checks and writes a configuration by a table of its keys. The entry of a
-// key has its name, its help, the place of its value and the allowed values. A new key needs a
-// field of the configuration and an entry. The configuration is of any type C.
+// key has its name, which is also that of its field in the configuration, its help and the allowed values. A new key
+// needs a field and an entry. The configuration is of any type C.
 package keys
 
 import (
@@ -14,8 +14,6 @@ import (
 type Table[C any] struct {
 	// Keys are the entries in the order of the file.
 	Keys []Key[C]
-	// FreeSection returns the named section if it is a map. Agree checks the map's other keys.
-	FreeSection func(c *C, section string) (map[string]any, bool)
 	// CheckFree returns an objective.KeyErrors for values that are wrong for every data set and that the
 	// entries do not find.
 	CheckFree func(*C) error
@@ -30,9 +28,6 @@ type Table[C any] struct {
 type Key[C any] struct {
 	Name string // section.key
 	Help string
-	// Pointer returns a pointer to the value in a configuration, of a type that Parse knows. It is nil
-	// for the keys of free sections.
-	Pointer func(*C) any
 	// Default is the default value; nil for zero.
 	Default any
 	// Values are the words that the key takes, or examples.
@@ -54,6 +49,35 @@ type Key[C any] struct {
 	Opposite string
 }
 
+// Pointer returns a pointer to the key's value in a configuration, of a type that Parse knows: to the field that has
+// the key's name, without underscores and in any case, in the field that has the section's name. It is nil for the keys
+// of free sections, which are maps.
+func (k *Key[C]) Pointer(c *C) any {
+	section := field(reflect.ValueOf(c).Elem(), k.section())
+	if section.Kind() == reflect.Map {
+		return nil
+	}
+	return field(section, k.shortName()).Addr().Interface()
+}
+
+// field returns the field of a struct for a name in a configuration.
+func field(of reflect.Value, name string) reflect.Value {
+	name = strings.ReplaceAll(name, "_", "")
+	return of.FieldByNameFunc(func(f string) bool { return strings.EqualFold(f, name) })
+}
+
+// isFree reports whether the key's section is a map.
+func (k *Key[C]) isFree() bool { return k.Pointer(new(C)) == nil }
+
+// FreeSection returns the named section if it is a map.
+func (t *Table[C]) FreeSection(c *C, section string) (map[string]any, bool) {
+	v := field(reflect.ValueOf(c).Elem(), section)
+	if v.Kind() != reflect.Map {
+		return nil, false
+	}
+	return v.Convert(reflect.TypeFor[map[string]any]()).Interface().(map[string]any), true
+}
+
 // section returns the first half of the key's name.
 func (k *Key[C]) section() string {
 	s, _, _ := strings.Cut(k.Name, ".")
@@ -69,9 +93,8 @@ func (k *Key[C]) shortName() string {
 // Value returns the key's value in a configuration, or nil if the section is a map without the
 // key.
 func (t *Table[C]) Value(c *C, k *Key[C]) any {
-	if k.Pointer == nil {
-		s, _ := t.FreeSection(c, k.section())
-		return s[k.shortName()]
+	if m, free := t.FreeSection(c, k.section()); free {
+		return m[k.shortName()]
 	}
 	return reflect.ValueOf(k.Pointer(c)).Elem().Interface()
 }
@@ -84,14 +107,15 @@ func (t *Table[C]) Unset(c *C, k *Key[C]) bool {
 
 // Set sets the key to a value of its type; nil means zero.
 func (t *Table[C]) Set(c *C, k *Key[C], v any) {
-	switch {
-	case k.Pointer == nil:
-		s, _ := t.FreeSection(c, k.section())
-		s[k.shortName()] = v
-	case v == nil:
-		reflect.ValueOf(k.Pointer(c)).Elem().SetZero()
-	default:
-		reflect.ValueOf(k.Pointer(c)).Elem().Set(reflect.ValueOf(v))
+	if m, free := t.FreeSection(c, k.section()); free {
+		m[k.shortName()] = v
+		return
+	}
+	to := reflect.ValueOf(k.Pointer(c)).Elem()
+	if v == nil {
+		to.SetZero()
+	} else {
+		to.Set(reflect.ValueOf(v))
 	}
 }
 
@@ -129,7 +153,7 @@ func (t *Table[C]) Lookup(name string) *Key[C] {
 func (t *Table[C]) names() []string {
 	var out []string
 	for i := range t.Keys {
-		if t.Keys[i].Pointer != nil {
+		if !t.Keys[i].isFree() {
 			out = append(out, t.Keys[i].Name)
 		}
 	}

@@ -11,12 +11,16 @@ import (
 
 // settings is a configuration of two sections, one of them free.
 type settings struct {
+	Train trainSettings
+	Loss  map[string]any
+}
+
+type trainSettings struct {
 	Epochs int
 	Rate   float64
 	Kind   string
 	Strict bool
 	Parts  []part
-	Loss   map[string]any
 }
 
 type part struct {
@@ -27,24 +31,23 @@ type part struct {
 func table() *Table[settings] {
 	return &Table[settings]{
 		Keys: []Key[settings]{
-			{Name: "train.epochs", Help: "how long", Pointer: func(c *settings) any { return &c.Epochs },
+			{Name: "train.epochs", Help: "how long",
 				Checks:      []Check{AtLeast(0), AtMost(9, " epochs")},
 				UseRecorded: func(_, _ *settings) bool { return true }},
-			{Name: "train.rate", Help: "how fast", Pointer: func(c *settings) any { return &c.Rate }, Default: 0.5,
+			{Name: "train.rate", Help: "how fast", Default: 0.5,
 				Checks: []Check{Positive}},
-			{Name: "train.kind", Pointer: func(c *settings) any { return &c.Kind }, Values: []string{"a", "b"},
+			{Name: "train.kind", Values: []string{"a", "b"},
 				Checks: []Check{OneOf},
 				Inapplicable: func(c *settings) string {
-					if c.Epochs == 0 {
+					if c.Train.Epochs == 0 {
 						return "only with epochs"
 					}
 					return ""
 				}},
-			{Name: "train.strict", Pointer: func(c *settings) any { return &c.Strict }, Opposite: "train.lax"},
-			{Name: "train.parts", Pointer: func(c *settings) any { return &c.Parts }},
+			{Name: "train.strict", Opposite: "train.lax"},
+			{Name: "train.parts"},
 			{Name: "loss.name", Help: "the loss"},
 		},
-		FreeSection: func(c *settings, section string) (map[string]any, bool) { return c.Loss, section == "loss" },
 		CheckFree:   func(*settings) error { return nil },
 		Sections:    []string{"train", "loss"},
 		Important:   []string{"train.rate"},
@@ -68,8 +71,8 @@ func TestParseAndWrite(t *testing.T) {
 	if err := tab.Parse(&c, "f", []byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	if c.Epochs != 3 || c.Rate != 0.5 || c.Kind != "b" || !c.Strict || len(c.Parts) != 1 || c.Parts[0].Scale != 2 ||
-		c.Loss["name"] != "l" {
+	if tr := &c.Train; tr.Epochs != 3 || tr.Rate != 0.5 || tr.Kind != "b" || !tr.Strict || len(tr.Parts) != 1 ||
+		tr.Parts[0].Scale != 2 || c.Loss["name"] != "l" {
 		t.Errorf("read as %+v", c)
 	}
 	again := settings{Loss: map[string]any{}}
@@ -140,10 +143,10 @@ func TestManyMistakes(t *testing.T) {
 // Keys that a run was begun with fill in what a configuration leaves unset, where their entries
 // say so.
 func TestTakeOver(t *testing.T) {
-	was := settings{Epochs: 7, Kind: "a"}
+	was := settings{Train: trainSettings{Epochs: 7, Kind: "a"}}
 	for now, want := range map[int]int{0: 7, 2: 2} {
-		c := settings{Epochs: now}
-		if table().UseRecorded(&c, &was); c.Epochs != want || c.Kind != "" {
+		c := settings{Train: trainSettings{Epochs: now}}
+		if table().UseRecorded(&c, &was); c.Train.Epochs != want || c.Train.Kind != "" {
 			t.Errorf("%d epochs became %+v", now, c)
 		}
 	}

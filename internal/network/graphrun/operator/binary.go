@@ -96,6 +96,7 @@ func simplePair(f func(a, b float32) float32) pairLoop {
 	return func(y, a, b []float32, sa, sb int) { applyPair(y, a, b, sa, sb, f) }
 }
 
+// applyPair is the loop of operators that have no kernel of their own.
 func applyPair(y, a, b []float32, sa, sb int, f func(a, b float32) float32) {
 	for i := range y {
 		y[i] = f(a[i*sa], b[i*sb])
@@ -127,21 +128,22 @@ func power(y, a, b []float32, sa, sb int) {
 	applyPair(y, a, b, sa, sb, func(a, b float32) float32 { return float32(math.Pow(float64(a), float64(b))) })
 }
 
-// comparison is the function of operators whose result is a truth, nil for others.
-func comparison(op string) func(a, b float64) bool {
-	switch op {
-	case "Equal":
-		return func(a, b float64) bool { return a == b }
-	case "Less":
-		return func(a, b float64) bool { return a < b }
-	case "LessOrEqual":
-		return func(a, b float64) bool { return a <= b }
-	case "Greater":
-		return func(a, b float64) bool { return a > b }
-	case "GreaterOrEqual":
-		return func(a, b float64) bool { return a >= b }
+// comparisons are the operators whose result is a truth: 1 or 0. They compare in float64, in which integers beyond
+// 2^53 are not exact.
+var comparisons = map[string]func(a, b float64) float64{
+	"Equal":          func(a, b float64) float64 { return truth(a == b) },
+	"Less":           func(a, b float64) float64 { return truth(a < b) },
+	"LessOrEqual":    func(a, b float64) float64 { return truth(a <= b) },
+	"Greater":        func(a, b float64) float64 { return truth(a > b) },
+	"GreaterOrEqual": func(a, b float64) float64 { return truth(a >= b) },
+}
+
+// truth is how ONNX counts booleans.
+func truth(yes bool) float64 {
+	if yes {
+		return 1
 	}
-	return nil
+	return 0
 }
 
 // intFunction is the function of an operator of two integers, nil for others.
@@ -191,6 +193,8 @@ func (c *Call) intFunction(op string) func(a, b int64) int64 {
 	return nil
 }
 
+// twoInputs computes an operator of two inputs, which are broadcast to one shape from the last axis on. Before
+// opset 7 the second was aligned with an axis of the first by the attribute axis.
 func twoInputs(c *Call) []*tensor.Tensor {
 	c.RequireAllInputs()
 	if len(c.In) == 1 {
@@ -220,20 +224,20 @@ func twoInputs(c *Call) []*tensor.Tensor {
 
 // Pair applies an operator of two inputs.
 func (c *Call) Pair(op string, x, y *tensor.Tensor) *tensor.Tensor {
-	if f := comparison(op); f != nil {
-		return c.compare(f, x, y)
+	if f := comparisons[op]; f != nil {
+		return c.pairValues(f, x, y, onnx.Bool)
 	}
 	if !x.IsFloat() && !y.IsFloat() {
 		return c.pairInts(op, x, y)
 	}
 	if op == "Pow" && x.IsFloat() != y.IsFloat() { // the one operator of two types
-		return c.powMixed(x, y)
+		return c.pairValues(math.Pow, x, y, x.Type)
 	}
 	f := c.pairFunction(op)
 	if f == nil {
 		Fail("%s is not supported for these types", op)
 	}
-	x, y = c.asFloats(x), c.asFloats(y)
+	x, y = c.AsFloats(x), c.AsFloats(y)
 	in, shape, lies, own, last := c.alignOperands([]*tensor.Tensor{x, y})
 	out := c.NewFloats(shape)
 	if out.Len() == 0 {
@@ -260,6 +264,7 @@ func (c *Call) Pair(op string, x, y *tensor.Tensor) *tensor.Tensor {
 	return out
 }
 
+// pairInts computes in int64 and wraps the result to the type of the first input, as C does.
 func (c *Call) pairInts(op string, x, y *tensor.Tensor) *tensor.Tensor {
 	f := c.intFunction(op)
 	if f == nil {
@@ -273,30 +278,13 @@ func (c *Call) pairInts(op string, x, y *tensor.Tensor) *tensor.Tensor {
 	return out
 }
 
-func (c *Call) powMixed(x, y *tensor.Tensor) *tensor.Tensor {
+// pairValues computes values of a type from those of two tensors of any types.
+func (c *Call) pairValues(f func(a, b float64) float64, x, y *tensor.Tensor, typ onnx.DataType) *tensor.Tensor {
 	x, y = c.Contiguous(x), c.Contiguous(y)
 	shape := Must(tensor.Broadcast(x.Shape, y.Shape))
-	out := c.NewLike(x, shape)
+	out := c.New(shape, typ)
 	c.BroadcastEach(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
-		v := math.Pow(x.Value(at[0]), y.Value(at[1]))
-		if x.IsFloat() {
-			out.Floats[i] = float32(v)
-		} else {
-			out.Ints[i] = tensor.Wrap(tensor.Truncate(v), out.Type)
-		}
-	})
-	return out
-}
-
-func (c *Call) compare(f func(a, b float64) bool, x, y *tensor.Tensor) *tensor.Tensor {
-	x, y = c.Contiguous(x), c.Contiguous(y)
-	shape := Must(tensor.Broadcast(x.Shape, y.Shape))
-	out := c.New(shape, onnx.Bool)
-	c.BroadcastEach(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
-		out.Ints[i] = 0
-		if f(x.Value(at[0]), y.Value(at[1])) {
-			out.Ints[i] = 1
-		}
+		out.SetValue(i, f(x.Value(at[0]), y.Value(at[1])))
 	})
 	return out
 }
@@ -314,6 +302,7 @@ func variadic(c *Call) []*tensor.Tensor {
 	return Single(out)
 }
 
+// where is y = condition ? a : b, of three inputs that are broadcast to one shape.
 func where(c *Call) []*tensor.Tensor {
 	c.RequireInputs(3)
 	var in [3]*tensor.Tensor
@@ -323,7 +312,7 @@ func where(c *Call) []*tensor.Tensor {
 		shapes = append(shapes, in[i].Shape)
 	}
 	if in[1].IsFloat() != in[2].IsFloat() {
-		in[1], in[2] = c.asFloats(in[1]), c.asFloats(in[2])
+		in[1], in[2] = c.AsFloats(in[1]), c.AsFloats(in[2])
 	}
 	truth := Must(in[0].Integers())
 	shape := Must(tensor.Broadcast(shapes...))

@@ -5,6 +5,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
+// cast converts as C does: floating-point numbers lose their fraction, integers wrap, and whatever is not 0 is
+// true. Conversions to halves round, though the values stay float32.
 func cast(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	x := c.In[0]
@@ -45,7 +47,7 @@ func cast(c *Call) []*tensor.Tensor {
 func (c *Call) toFloat(x *tensor.Tensor, to onnx.DataType) *tensor.Tensor {
 	round := rounding(to)
 	was := x
-	x = c.asFloats(x)
+	x = c.AsFloats(x)
 	if round == nil {
 		return x
 	}
@@ -58,8 +60,8 @@ func (c *Call) toFloat(x *tensor.Tensor, to onnx.DataType) *tensor.Tensor {
 	return y
 }
 
-// asFloats returns a tensor of integers as floating-point numbers.
-func (c *Call) asFloats(x *tensor.Tensor) *tensor.Tensor {
+// AsFloats returns a tensor of integers as floating-point numbers.
+func (c *Call) AsFloats(x *tensor.Tensor) *tensor.Tensor {
 	if x.IsFloat() {
 		return x
 	}

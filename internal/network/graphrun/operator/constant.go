@@ -8,6 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
+// constant returns the one attribute that a Constant has. Texts and sparse tensors are not supported.
 func constant(c *Call) []*tensor.Tensor {
 	for _, name := range []string{"value", "value_float", "value_floats", "value_int", "value_ints"} {
 		x := c.Node.Attr(name)
@@ -31,6 +32,7 @@ func constant(c *Call) []*tensor.Tensor {
 	return nil
 }
 
+// constantOfShape fills a shape, its input, with the attribute value: float32 0 if it is left out.
 func constantOfShape(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	if c.In[0].IsFloat() {
@@ -54,6 +56,8 @@ func constantOfShape(c *Call) []*tensor.Tensor {
 	return Single(out)
 }
 
+// shapeOf returns the sides from start to end; like slices of numpy these count from the end if they are negative,
+// and are cut to what there is.
 func shapeOf(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	shape := c.In[0].Shape
@@ -79,6 +83,8 @@ func sizeOf(c *Call) []*tensor.Tensor {
 // maxRange is how many numbers a Range may make.
 const maxRange = 1 << 20
 
+// rangeOp lists start + i step for i below ceil((end - start) / step). The length depends on values, so it is
+// bounded.
 func rangeOp(c *Call) []*tensor.Tensor {
 	for i := range 3 {
 		if !c.HasInput(i) || c.In[i].Len() != 1 {
@@ -106,6 +112,7 @@ func rangeOp(c *Call) []*tensor.Tensor {
 	return Single(out)
 }
 
+// wholeRange is rangeOp for integers, exactly: float64 does not hold differences beyond 2^53.
 func (c *Call) wholeRange(from, to, step int64) []*tensor.Tensor {
 	n := uint64(0) // differences of int64 fit into no less
 	switch {
@@ -140,6 +147,7 @@ func (c *Call) typed(attr string, like *tensor.Tensor, shape []int) *tensor.Tens
 	return out
 }
 
+// eyeLike is 1 where column = row + k, and 0 elsewhere.
 func eyeLike(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	shape := c.In[0].Shape
@@ -156,6 +164,8 @@ func eyeLike(c *Call) []*tensor.Tensor {
 	return Single(out)
 }
 
+// oneHot puts a new axis of the given depth in, along which the value is on at the index and off elsewhere. The
+// values are [off, on], and negative indices count from the end.
 func oneHot(c *Call) []*tensor.Tensor {
 	c.RequireInputs(3)
 	index := c.Contiguous(c.In[0])

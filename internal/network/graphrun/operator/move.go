@@ -61,6 +61,8 @@ func (c *Call) tryTranspose(out, x *tensor.Tensor, r *tensor.Rows, start int) bo
 	return true
 }
 
+// transpose is y[i] = x[perm(i)], by default with all axes in reverse. Between the two orders of an image only the
+// note of the order changes: no value is moved.
 func transpose(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	x := c.In[0]
@@ -166,6 +168,8 @@ func clampSlice(v int64, side int, step int64) int64 {
 	return min(max(v, -1), n-1)
 }
 
+// split cuts an axis into the parts that an input or, up to opset 12, an attribute gives, else into equal ones, of
+// which the last may be shorter.
 func split(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	axis := c.Axis("axis", 0, len(x.Shape))
@@ -183,29 +187,28 @@ func split(c *Call) []*tensor.Tensor {
 	if len(parts) != len(c.Node.Outputs) {
 		Fail("it has %d parts for %d outputs: the numbers must be equal", len(parts), len(c.Node.Outputs))
 	}
-	total := int64(0)
+	return c.cutParts(x, axis, parts)
+}
+
+// cutParts cuts a tensor along an axis into parts of so many values, which make up the whole axis.
+func (c *Call) cutParts(x *tensor.Tensor, axis int, parts []int64) (list []*tensor.Tensor) {
+	stride, at := tensor.Strides(x.Shape), 0
 	for _, p := range parts {
-		if p < 0 || p > int64(side) {
-			Fail("its parts %d do not add up to the axis of %d", parts, side)
+		if p < 0 || p > int64(x.Shape[axis]-at) {
+			Fail("its parts %d do not add up to the axis of %d", parts, x.Shape[axis])
 		}
-		total += p
-	}
-	if total != int64(side) {
-		Fail("its parts %d do not add up to the axis of %d", parts, side)
-	}
-	var list []*tensor.Tensor
-	stride := tensor.Strides(x.Shape)
-	at := 0
-	for _, p := range parts {
 		to := slices.Clone(x.Shape)
 		to[axis] = int(p)
-		t := c.Gather(x, to, stride, at*stride[axis])
-		list = append(list, t)
+		list = append(list, c.Gather(x, to, stride, at*stride[axis]))
 		at += int(p)
+	}
+	if at != x.Shape[axis] {
+		Fail("its parts %d do not add up to the axis of %d", parts, x.Shape[axis])
 	}
 	return list
 }
 
+// expand broadcasts both ways: a side of 1 in the wanted shape leaves the one of the input.
 func expand(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	c.RequireInputs(2)
@@ -217,6 +220,7 @@ func expand(c *Call) []*tensor.Tensor {
 	return Single(c.Gather(x, to, tensor.SpreadStrides(x.Shape, to), 0))
 }
 
+// tile repeats the whole tensor along each axis.
 func tile(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	if !c.HasInput(1) {
@@ -284,6 +288,8 @@ func (c *Call) Join(list []*tensor.Tensor, axis int) *tensor.Tensor {
 	return out
 }
 
+// depthToSpace lays b x b groups of channels out as blocks of positions. In mode DCR the group is the outer part
+// of the channel, in mode CRD the inner one.
 func depthToSpace(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	b := int(min(max(c.Int("blocksize", 0), 0), 1<<16))
@@ -301,6 +307,7 @@ func depthToSpace(c *Call) []*tensor.Tensor {
 	return Single(out.View([]int{n, ch, h * b, w * b}))
 }
 
+// spaceToDepth is the inverse of depthToSpace in mode DCR.
 func spaceToDepth(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	b := int(min(max(c.Int("blocksize", 0), 0), 1<<16))

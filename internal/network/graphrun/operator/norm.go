@@ -14,8 +14,7 @@ func (c *Call) BatchNormAffine(channels int) (scale, shift []float32) {
 	for i := range v {
 		t := c.Floats(i + 1)
 		if t.Len() != channels {
-			Fail("it has %d values for %d channels: the numbers must be equal", t.Len(),
-				channels)
+			Fail("it has %d values for %d channels: the numbers must be equal", t.Len(), channels)
 		}
 		v[i] = t.Floats
 	}
@@ -29,6 +28,8 @@ func (c *Call) BatchNormAffine(channels int) (scale, shift []float32) {
 	return scale, shift
 }
 
+// batchNorm is y = scale (x - mean) / sqrt(variance + epsilon) + bias for each channel, with the statistics of
+// training.
 func batchNorm(c *Call) []*tensor.Tensor {
 	c.RequireInputs(5)
 	x := c.In[0]
@@ -213,6 +214,7 @@ func (c *Call) withStatistics(y, stats *tensor.Tensor, axis int, centred bool) [
 	return out
 }
 
+// isSkip tells the layer norms of a sum, whose epsilon is 1e-12 by default, and which return no statistics.
 func isSkip(op string) bool {
 	return op == "SkipLayerNormalization" || op == "SkipSimplifiedLayerNormalization"
 }
@@ -241,6 +243,7 @@ func skipLayerNorm(c *Call) []*tensor.Tensor {
 	return []*tensor.Tensor{c.normalizeRows(sum, centred, weights...)[0], nil, nil, sum}
 }
 
+// lpNorm is y = x / |x|_p along an axis. A row of zeros stays zero.
 func lpNorm(c *Call) []*tensor.Tensor {
 	x := c.Floats(0)
 	axis := c.Axis("axis", -1, len(x.Shape))

@@ -7,6 +7,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
+// argExtreme is the place of the largest or the smallest value along an axis, of equal ones the first or, with
+// select_last_index, the last.
 func argExtreme(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	axis := c.Axis("axis", 0, len(x.Shape))
@@ -40,6 +42,7 @@ func argExtreme(c *Call) []*tensor.Tensor {
 	return Single(out)
 }
 
+// cumSum is y[k] = x[0] + ... + x[k]: without x[k] if exclusive, from the end if reverse. Sums are in float64.
 func cumSum(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	c.RequireInputs(2)

@@ -49,6 +49,8 @@ func (c *Call) scaleOf(shape []int, scale, zero *tensor.Tensor, axis int64) (at 
 	return func(i int) (float64, float64) { return value(i / inner % side) }
 }
 
+// quantize is q = clamp(round(x / scale) + zero), with halves rounded to even. The quotient is in single
+// precision, as in ONNX Runtime: otherwise values near a half would differ by a step.
 func quantize(c *Call) []*tensor.Tensor {
 	x := c.Floats(0)
 	c.RequireInputs(2)
@@ -74,6 +76,7 @@ func (c *Call) toSteps(x *tensor.Tensor, at func(int) (float64, float64), typ on
 	return out
 }
 
+// dequantize is x = scale (q - zero).
 func dequantize(c *Call) []*tensor.Tensor {
 	c.RequireInputs(2)
 	x := c.In[0]

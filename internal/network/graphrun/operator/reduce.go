@@ -8,6 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
+// globalPool is the mean, the maximum or the norm (sum of |x|^p)^(1/p) of each channel.
 func globalPool(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	x := c.In[0]
@@ -90,6 +91,7 @@ func reduction(op string) func(v []float32) float64 {
 	return nil
 }
 
+// extreme is the result of f over all values. That of none is the infinity which any value replaces.
 func extreme(v []float32, f func(a, b float32) float32, sign int) float64 {
 	if len(v) == 0 {
 		return math.Inf(sign)
@@ -136,6 +138,7 @@ func (c *Call) ReduceAxes(shape []int) (axes, to []int) {
 	return axes, to
 }
 
+// reduce is one of the reductions of ONNX. Floating-point sums are in float64: their order then hardly counts.
 func reduce(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	x := c.In[0]
@@ -207,6 +210,7 @@ func wholeTotal(v []int64) (sum int64) {
 	return sum
 }
 
+// nonEmpty refuses an extreme of no integers, which have no infinity.
 func nonEmpty(v []int64) []int64 {
 	if len(v) == 0 {
 		Fail("its input has no values to reduce")

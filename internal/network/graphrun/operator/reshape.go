@@ -18,6 +18,8 @@ func (c *Call) reshapeInput(to []int) []*tensor.Tensor {
 	return Single(x.View(to))
 }
 
+// reshape keeps the values in their order. In the wanted shape a side of -1 is what the others leave, and 0 is the
+// side of the input unless allowzero is set.
 func reshape(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	want, ok := c.Numbers(1, "shape")
@@ -59,6 +61,8 @@ func reshape(c *Call) []*tensor.Tensor {
 	return c.reshapeInput(to)
 }
 
+// flatten makes a matrix: the axes before one, and those from it on. Unlike elsewhere the axis may be the rank
+// itself.
 func flatten(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	shape := c.In[0].Shape
@@ -72,6 +76,7 @@ func flatten(c *Call) []*tensor.Tensor {
 	return c.reshapeInput([]int{tensor.Size(shape[:axis]), tensor.Size(shape[axis:])})
 }
 
+// squeeze drops the given axes, which must have sides of 1, or all such axes.
 func squeeze(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	want, ok := c.Numbers(1, "axes")
@@ -93,6 +98,7 @@ func squeeze(c *Call) []*tensor.Tensor {
 	return c.reshapeInput(to)
 }
 
+// unsqueeze puts sides of 1 in. The axes count in the result, not in the input.
 func unsqueeze(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	want, _ := c.Numbers(1, "axes")

@@ -38,6 +38,7 @@ func (c *Call) scatterInputs() (out, index, updates *tensor.Tensor) {
 	return out, index, updates
 }
 
+// scatterElements writes update i at the place of index i along the axis, and at its own place along the others.
 func scatterElements(c *Call) []*tensor.Tensor {
 	out, index, updates := c.scatterInputs()
 	f := c.scatterFunction()
@@ -49,6 +50,7 @@ func scatterElements(c *Call) []*tensor.Tensor {
 	return Single(out)
 }
 
+// scatterND writes blocks of updates where tuples of indices say. Those that meet are joined in their order.
 func scatterND(c *Call) []*tensor.Tensor {
 	out, index, updates := c.scatterInputs()
 	f := c.scatterFunction()

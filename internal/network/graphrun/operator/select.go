@@ -7,6 +7,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/network/graphrun/tensor"
 )
 
+// gatherElements is y[i][j] = x[index[i][j]][j] for axis 0, and likewise for others.
 func gatherElements(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	index := c.indices()
@@ -78,6 +79,7 @@ func blocks(shape []int, index *tensor.Tensor, batch int, body func(i, at, n int
 	}
 }
 
+// gatherND takes the blocks that tuples of indices mean, behind batch_dims axes that both inputs have in common.
 func gatherND(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	index := c.indices()
@@ -91,6 +93,7 @@ func gatherND(c *Call) []*tensor.Tensor {
 	return Single(out)
 }
 
+// nonZero lists the places of values that are not 0: a row for each axis, a column for each value.
 func nonZero(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	var found []int
@@ -110,6 +113,8 @@ func nonZero(c *Call) []*tensor.Tensor {
 	return Single(out)
 }
 
+// compress keeps the places along an axis whose condition holds. Without an axis the tensor is taken as one row.
+// Places behind the last condition are dropped.
 func compress(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	keep := c.indices()
@@ -142,6 +147,7 @@ func compress(c *Call) []*tensor.Tensor {
 	return Single(out)
 }
 
+// trilu keeps values with column - row >= k (upper) or <= k (lower) of each matrix.
 func trilu(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	if len(x.Shape) < 2 {
@@ -168,6 +174,7 @@ func trilu(c *Call) []*tensor.Tensor {
 	return Single(out)
 }
 
+// reverseSequence reverses the first values of each sequence of a batch, as many as its length says.
 func reverseSequence(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	long := c.indices()
@@ -196,6 +203,7 @@ func reverseSequence(c *Call) []*tensor.Tensor {
 	return Single(out)
 }
 
+// gather replaces an axis by the axes of the indices: y[i] = x[index[i]].
 func gather(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	if !c.HasInput(1) || c.In[1].IsFloat() {

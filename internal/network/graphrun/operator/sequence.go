@@ -59,6 +59,7 @@ func (c *Call) placeIn(i, n, otherwise int) int {
 	return IndexOf(Must(c.In[i].Only("its position")), n)
 }
 
+// sequenceInsert puts a tensor before a place, by default behind the last.
 func sequenceInsert(c *Call) []*tensor.Tensor {
 	list := c.sequence()
 	c.RequireInputs(2)
@@ -96,6 +97,7 @@ func sequenceLength(c *Call) []*tensor.Tensor {
 	return Single(tensor.Integers([]int{}, []int64{int64(len(c.sequence()))}))
 }
 
+// concatFromSequence joins along an axis or, with new_axis, stacks along a new one.
 func concatFromSequence(c *Call) []*tensor.Tensor {
 	list := c.sequence()
 	if len(list) == 0 {
@@ -116,6 +118,8 @@ func concatFromSequence(c *Call) []*tensor.Tensor {
 	return Single(c.Join(list, at))
 }
 
+// splitToSequence cuts into parts of one size if that is a number, of the given sizes if they are a list, and else
+// into single values.
 func splitToSequence(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	axis := c.Axis("axis", 0, len(x.Shape))
@@ -137,24 +141,12 @@ func splitToSequence(c *Call) []*tensor.Tensor {
 	default:
 		parts = c.In[1].Ints
 	}
-	var list []*tensor.Tensor
-	own := tensor.Strides(x.Shape)
-	at := 0
-	for _, p := range parts {
-		if p < 0 || p > int64(side-at) {
-			Fail("its parts %d do not add up to the axis of %d", parts, side)
-		}
-		shape := slices.Clone(x.Shape)
-		shape[axis] = int(p)
-		t := c.Clone(c.Gather(x, shape, own, at*own[axis]))
+	list := c.cutParts(x, axis, parts)
+	for i, t := range list {
+		list[i] = c.Clone(t)
 		if single {
-			t.Shape = slices.Delete(shape, axis, axis+1)
+			list[i].Shape = slices.Delete(t.Shape, axis, axis+1)
 		}
-		list = append(list, t)
-		at += int(p)
-	}
-	if at != side {
-		Fail("its parts %d do not add up to the axis of %d", parts, side)
 	}
 	return Single(tensor.Sequence(list))
 }

@@ -33,6 +33,8 @@ func softmax(c *Call) []*tensor.Tensor {
 	return Single(c.softmaxRows(x, outer, side))
 }
 
+// softmaxRows computes exp(x - m) / sum of exp(x - m) for each row, where m is its maximum, so that no power
+// overflows; its logarithm for LogSoftmax, and 1 at the first maximum for Hardmax.
 func (c *Call) softmaxRows(x *tensor.Tensor, rows, width int) *tensor.Tensor {
 	y := c.NewFloats(x.Shape)
 	if width == 0 {

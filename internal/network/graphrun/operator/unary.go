@@ -58,6 +58,7 @@ func Elementwise(f func(x float32) float32) func(y, x []float32) {
 	}
 }
 
+// softplus is log(1 + exp(x)), written so that the power does not overflow.
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
 // unaryFunctions are the operators of one input without attributes. ONNX rounds halves to even.
@@ -149,6 +150,7 @@ func (c *Call) MapValues(x *tensor.Tensor, f func(y, x []float32)) *tensor.Tenso
 	return y
 }
 
+// unaryInts has the operators that ONNX defines for integers too.
 func (c *Call) unaryInts(x *tensor.Tensor) []*tensor.Tensor {
 	y := c.New(x.Shape, x.Type)
 	for i, v := range x.Ints {
@@ -169,6 +171,7 @@ func (c *Call) unaryInts(x *tensor.Tensor) []*tensor.Tensor {
 	return Single(y)
 }
 
+// identity is Identity, and Dropout as it is after training.
 func identity(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	out := []*tensor.Tensor{c.In[0]}
@@ -196,6 +199,7 @@ func (c *Call) ClipBounds() (lo, hi float64) {
 	return lo, hi
 }
 
+// clip is min(max(x, lo), hi): where the bounds cross, the upper one wins.
 func clip(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	lo, hi := c.ClipBounds()
@@ -213,14 +217,10 @@ func clip(c *Call) []*tensor.Tensor {
 
 // testValues makes truths of floating-point numbers.
 func (c *Call) testValues(f func(float64) bool) []*tensor.Tensor {
-	c.RequireInputs(1)
-	x := c.Contiguous(c.In[0])
+	x := c.Input()
 	y := c.New(x.Shape, onnx.Bool)
 	for i := range y.Ints {
-		y.Ints[i] = 0
-		if f(x.Value(i)) {
-			y.Ints[i] = 1
-		}
+		y.SetValue(i, truth(f(x.Value(i))))
 	}
 	return Single(y)
 }

@@ -40,8 +40,7 @@ func attention(c *operator.Call) []*tensor.Tensor {
 	nk, tk, dv := k.Shape[1], k.Shape[2], v.Shape[3]
 	if k.Shape[0] != batch || v.Shape[0] != batch || k.Shape[3] != d || v.Shape[1] != nk || v.Shape[2] != tk ||
 		nk == 0 || nq%nk != 0 || tk == 0 {
-		operator.Fail("queries of shape %d, keys of shape %d and values of shape %d do not match", q.Shape,
-			k.Shape,
+		operator.Fail("queries of shape %d, keys of shape %d and values of shape %d do not match", q.Shape, k.Shape,
 			v.Shape)
 	}
 	mask := mask(c, 3, []int{batch, nq, tq, tk})
@@ -124,8 +123,7 @@ func rotary(c *operator.Call) []*tensor.Tensor {
 	half := turned / 2
 	if turned%2 != 0 || turned > width || len(cos.Shape) < 2 || cos.Shape[len(cos.Shape)-1] != half ||
 		!slices.Equal(cos.Shape, sin.Shape) {
-		operator.Fail("its tables of shape %d do not fit rotary positions of %d of %d values", cos.Shape,
-			turned, width)
+		operator.Fail("its tables of shape %d do not fit rotary positions of %d of %d values", cos.Shape, turned, width)
 	}
 	at := places(c, cos, batch, tokens)
 	out := c.NewFloats(x.Shape)
@@ -164,8 +162,7 @@ func places(c *operator.Call, table *tensor.Tensor, batch, tokens int) []int {
 	}
 	ids := operator.Must(c.In[3].Integers())
 	if len(table.Shape) != 2 || len(ids) != len(at) {
-		operator.Fail("it has %d positions for %d x %d tokens: the numbers must be equal", len(ids), batch,
-			tokens)
+		operator.Fail("it has %d positions for %d x %d tokens: the numbers must be equal", len(ids), batch, tokens)
 	}
 	for i, v := range ids {
 		at[i] = operator.IndexOf(v, table.Shape[0])

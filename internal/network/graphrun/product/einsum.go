@@ -77,8 +77,7 @@ func parseEquation(c *operator.Call, text string) (operands []labelled, out []ru
 	for i, p := range parts {
 		operands[i].labels = expanded(p, len(operands[i].t.Shape))
 		if len(operands[i].labels) != len(operands[i].t.Shape) {
-			operator.Fail("term %q of equation %q does not fit an input of shape %d", p, text,
-				operands[i].t.Shape)
+			operator.Fail("term %q of equation %q does not fit an input of shape %d", p, text, operands[i].t.Shape)
 		}
 		for _, l := range operands[i].labels {
 			counts[l]++

@@ -33,6 +33,7 @@ func SubtractZero(c *operator.Call, x, zero *tensor.Tensor, axis int) *tensor.Te
 	return out
 }
 
+// matMulInteger is (A - zero of A) (B - zero of B) in int32.
 func matMulInteger(c *operator.Call) []*tensor.Tensor {
 	c.RequireInputs(2)
 	x := SubtractZero(c, c.In[0], c.OptionalInput(2), -2)
@@ -73,6 +74,7 @@ func Requantize(c *operator.Call, sum *tensor.Tensor, axis int, bias []int64) []
 	return operator.Single(out)
 }
 
+// qlinearMatMul multiplies quantized matrices and quantizes the product again.
 func qlinearMatMul(c *operator.Call) []*tensor.Tensor {
 	c.RequireInputs(8)
 	x := SubtractZero(c, c.In[0], c.In[2], -2)

@@ -8,6 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
+// convInteger is Conv of integers less their zero points, in int32. Padding stands for the zero point.
 func convInteger(c *operator.Call) []*tensor.Tensor {
 	c.RequireInputs(2)
 	zero := int64(0)
@@ -24,6 +25,7 @@ func convInteger(c *operator.Call) []*tensor.Tensor {
 	return operator.Single(wholeConv(c, c.In[0], f, zero))
 }
 
+// qlinearConv convolves a quantized image by quantized filters and quantizes the sums again.
 func qlinearConv(c *operator.Call) []*tensor.Tensor {
 	c.RequireInputs(8)
 	f := product.SubtractZero(c, c.In[3], c.In[5], 0)
@@ -45,8 +47,7 @@ func col2Im(c *operator.Call) []*tensor.Tensor {
 	image, kernel := operator.Must(c.In[1].Sides()), operator.Must(c.In[2].Sides())
 	if len(x.Shape) != 3 || len(image) != len(kernel) || len(image) == 0 || tensor.Size(kernel) < 1 ||
 		x.Shape[1]%tensor.Size(kernel) != 0 {
-		operator.Fail("its blocks of shape %d do not fit images of %d and windows of %d", x.Shape, image,
-			kernel)
+		operator.Fail("its blocks of shape %d do not fit images of %d and windows of %d", x.Shape, image, kernel)
 	}
 	w := NewWindow(c, image, kernel)
 	taps := w.taps()
@@ -150,8 +151,7 @@ func convTranspose(c *operator.Call) []*tensor.Tensor {
 	rank := len(x.Shape)
 	if rank < 3 || len(f.Shape) != rank || groups < 1 || f.Shape[0] != x.Shape[1] || x.Shape[1]%groups != 0 ||
 		f.Len() == 0 || x.Len() == 0 {
-		operator.Fail("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape,
-			groups, x.Shape)
+		operator.Fail("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape, groups, x.Shape)
 	}
 	w := spreading(c, x.Shape[2:], f.Shape[2:])
 	kg, cg := f.Shape[1], x.Shape[1]/groups
@@ -193,27 +193,9 @@ func convTranspose(c *operator.Call) []*tensor.Tensor {
 // sides of what that makes.
 func spreading(c *operator.Call, in, kernel []int) *Window {
 	n := len(in)
-	list := func(name string, least, otherwise int64) []int64 {
-		v := c.List(name)
-		if v == nil {
-			for range n {
-				v = append(v, otherwise)
-			}
-		}
-		for _, x := range v {
-			if x < least || x > operator.MaxSide {
-				operator.Fail("%s %d: each must be in %d..%d", name, v, least, operator.MaxSide)
-			}
-		}
-		if len(v) != n {
-			operator.Fail("%s is %d, but the input has %d axes", name, v, n)
-		}
-		return v
-	}
-	stride := list("strides", 1, 1)
-	dilation := list("dilations", 1, 1)
-	more := list("output_padding", 0, 0)
-	w := &Window{In: make([]int, n), Out: in, Kernel: kernel, Before: make([]int, n), After: make([]int, n)}
+	more := readList(c, "output_padding", n, 0, 0)
+	w := &Window{In: make([]int, n), Out: in, Kernel: kernel, Before: make([]int, n), After: make([]int, n),
+		Stride: readList(c, "strides", n, 1, 1), Dilation: readList(c, "dilations", n, 1, 1)}
 	w.setPads(c.List("pads"))
 	w.checkKernel()
 	want, auto := c.List("output_shape"), c.Text("auto_pad", "NOTSET")
@@ -221,8 +203,7 @@ func spreading(c *operator.Call, in, kernel []int) *Window {
 		operator.Fail("output_shape is %d, but the input has %d axes", want, n)
 	}
 	for i := range n {
-		w.Stride, w.Dilation = append(w.Stride, int(stride[i])), append(w.Dilation, int(dilation[i]))
-		full := (in[i]-1)*w.Stride[i] + (kernel[i]-1)*w.Dilation[i] + 1 + int(more[i])
+		full := (in[i]-1)*w.Stride[i] + (kernel[i]-1)*w.Dilation[i] + 1 + more[i]
 		side := full - w.Before[i] - w.After[i]
 		switch {
 		case want != nil:
@@ -252,8 +233,7 @@ func wholeConv(c *operator.Call, x, f *tensor.Tensor, zero int64) *tensor.Tensor
 	groups := int(min(max(c.Int("group", 1), 0), operator.MaxSide))
 	if len(x.Shape) < 3 || len(f.Shape) != len(x.Shape) || groups < 1 || f.Shape[1]*groups != x.Shape[1] ||
 		f.Shape[0]%groups != 0 || f.Len() == 0 {
-		operator.Fail("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape,
-			groups, x.Shape)
+		operator.Fail("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape, groups, x.Shape)
 	}
 	w := NewWindow(c, x.Shape[2:], f.Shape[2:])
 	out := c.New(append([]int{x.Shape[0], f.Shape[0]}, w.Out...), onnx.Int32)

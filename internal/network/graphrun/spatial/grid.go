@@ -97,6 +97,8 @@ func (s *sampler) outside(v float64, side int) float64 {
 	return v
 }
 
+// taps lists the pixels around a place of the grid with their weights. Places that are no numbers give NaN; those
+// far outside are cut before they become integers.
 func (s *sampler) taps(gx, gy float64) []tap {
 	h, w := s.x.Shape[2], s.x.Shape[3]
 	x, y := s.place(gx, w), s.place(gy, h)

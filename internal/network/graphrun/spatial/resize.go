@@ -161,11 +161,7 @@ func resize(c *operator.Call) []*tensor.Tensor {
 	plans := resizings(c, x)
 	outside := c.Float("extrapolation_value", 0)
 	if !x.IsFloat() { // an image of bytes
-		f := c.NewFloats(x.Shape)
-		for i, v := range x.Ints {
-			f.Floats[i] = float32(v)
-		}
-		y := resizeAll(c, f, plans, outside)
+		y := resizeAll(c, c.AsFloats(x), plans, outside)
 		out := c.New(y.Shape, x.Type)
 		for i, v := range y.Floats {
 			out.Ints[i] = tensor.Wrap(tensor.Round(float64(v)), x.Type)

@@ -16,37 +16,37 @@ type Window struct {
 	Before, After  []int // padding; negative: values are left out
 }
 
-// NewWindow reads a node's geometry for an input of the given sides, with padding by name resolved.
+// readList reads an attribute with a number for each of n axes, from least on; otherwise is used if it is left out.
+func readList(c *operator.Call, name string, n, least, otherwise int) []int {
+	v := c.List(name)
+	out := slices.Repeat([]int{otherwise}, n)
+	if v != nil && len(v) != n {
+		operator.Fail("%s is %d, but the input has %d axes", name, v, n)
+	}
+	for i, x := range v {
+		if x < int64(least) || x > operator.MaxSide {
+			operator.Fail("%s %d: each must be in %d..%d", name, v, least, operator.MaxSide)
+		}
+		out[i] = int(x)
+	}
+	return out
+}
+
+// NewWindow reads a node's geometry for an input of the given sides, with padding by name resolved. The kernel is
+// the attribute kernel_shape if it is nil.
+//
+// Along each axis the window reaches over r = (kernel-1) dilation + 1 values, and the output has
+// (in + before + after - r) / stride + 1 positions, rounded down. With ceil_mode it is rounded up, unless the last
+// window would begin in the padding behind the input: ONNX counts no window without a value.
 func NewWindow(c *operator.Call, in, kernel []int) *Window {
 	n := len(in)
-	list := func(name string, otherwise int) []int {
-		v := c.List(name)
-		out := make([]int, n)
-		for i := range out {
-			out[i] = otherwise
-		}
-		if v == nil {
-			return out
-		}
-		if len(v) != n {
-			operator.Fail("%s is %d, but the input has %d axes", name, v, n)
-		}
-		for i, x := range v {
-			if x < 1 || x > operator.MaxSide {
-				operator.Fail("%s %d: each must be in 1..%d", name, v, operator.MaxSide)
-			}
-			out[i] = int(x)
-		}
-		return out
-	}
 	w := &Window{In: in, Kernel: kernel, Before: make([]int, n), After: make([]int, n), Out: make([]int, n)}
-	w.Stride = list("strides", 1)
-	w.Dilation = list("dilations", 1)
+	w.Stride, w.Dilation = readList(c, "strides", n, 1, 1), readList(c, "dilations", n, 1, 1)
 	if kernel == nil {
 		if c.List("kernel_shape") == nil {
 			operator.Fail("it has no kernel_shape")
 		}
-		w.Kernel = list("kernel_shape", 1)
+		w.Kernel = readList(c, "kernel_shape", n, 1, 1)
 	}
 	w.setPads(c.List("pads"))
 	w.checkKernel()

@@ -16,20 +16,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/network/published"
 )
 
-// Start is a network to start from.
-type Start struct {
-	// Name is the network's name, and Path the file of its weights.
-	Name, Path string
-	// Network is the architecture of the weights, as zoo.Network names it; "" for a file
-	// that includes its own network.
-	Network string
-	// Size is the side in pixels of the images that the network was trained on, or 0 if unknown.
-	// Pixels is the range of their values, as data.pixels names it, and Resample the filter by which they were resized,
-	// as data.resample names it; "" if unknown.
-	Size             int
-	Pixels, Resample string
-}
-
 // networkStart is where the network of a run starts.
 type networkStart struct {
 	weights Start            // zero without pretrained weights
@@ -118,9 +104,6 @@ func (s *networkStart) readPublished(n *NetworkConfig, notes *notes) error {
 	}
 	return n.usePublishedConfig(s.weights.Path, notes)
 }
-
-// publishedWeights is the file of weights in a folder of Hugging Face's libraries or timm.
-const publishedWeights = "model.safetensors"
 
 // findWeights looks for the weights that the configuration names: a file, a folder with
 // publishedWeights, or a name that Options.Weights knows.
