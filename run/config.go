@@ -484,10 +484,10 @@ func parseBudget(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// stepsWord ends a train.weightAverage that is a number of steps.
+// stepsWord ends a train.average that is a number of steps.
 const stepsWord = " steps"
 
-// parseAverage reads train.weightAverage and returns the number of epochs over which weights are
+// parseAverage reads train.average and returns the number of epochs over which weights are
 // averaged, or 0. steps is the number of steps in an epoch.
 func parseAverage(text string, steps int) (float64, error) {
 	if text == "" || text == none {

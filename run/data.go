@@ -70,11 +70,11 @@ func openDataset(ctx context.Context, c *Config, opts *Options) (*data.Dataset, 
 func (c *Config) useRecordedSettings(dir string) {
 	f, err := Open(dir)
 	if err != nil {
-		return // claim reports the error
+		return // lockFolder reports the error
 	}
 	was, err := f.Config()
 	if err != nil {
-		return // claim reports the error
+		return // lockFolder reports the error
 	}
 	c.Data.topFolders = was.Data.topFolders && (c.Data.Label == "" || c.Data.Fine == "")
 	table.UseRecorded(c, &was)

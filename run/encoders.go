@@ -185,7 +185,7 @@ func (e *encoder) recall() (value, spread float64) {
 }
 
 // selectEncoder returns the fastest of the encoders that are not worse than the one of the highest Recall@1, or are so
-// by no more than chance explains. It sets than.
+// by no more than chance explains. It sets the comparison of each.
 func selectEncoder(tried []*encoder) *encoder {
 	best := slices.MaxFunc(tried, func(a, b *encoder) int {
 		x, _ := a.recall()

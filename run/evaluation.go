@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/option"
@@ -34,14 +33,9 @@ func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]train.M
 // sets.
 func (t *trainer) evaluateValidation(ctx context.Context) ([]train.Metric, error) {
 	p := t.plan
-	var sets []*scoredSet
-	for _, s := range p.feeds.scored {
-		if s.set == ValidationSet && p.cfg.choosesByValidation() {
-			sets = append(sets, s)
-		}
-	}
-	if sets == nil {
-		sets = p.feeds.scored
+	sets := p.feeds.scored
+	if s := findSet(sets, ValidationSet); s != nil && p.cfg.choosesByValidation() {
+		sets = []*scoredSet{s}
 	}
 	return scoreAll(ctx, sets, p.network.trained, &p.cfg, false)
 }
@@ -94,7 +88,7 @@ func (t *trainer) pairedMargins(ctx context.Context, epoch int) ([]float64, erro
 	if err != nil {
 		return nil, err
 	}
-	s := sets[slices.IndexFunc(sets, func(s *scoredSet) bool { return s.set == ValidationSet })]
+	s := findSet(sets, ValidationSet)
 	if err := s.embedAll(ctx, net, cfg.Eval.Batch); err != nil {
 		return nil, err
 	}
@@ -193,11 +187,10 @@ func (t *trainer) returnUntrained(ctx context.Context) error {
 // computeWCCN makes the layer for the network that the run ends with. It returns nil if the run computes none.
 func (t *trainer) computeWCCN(ctx context.Context) (*wccn.Layer, error) {
 	p := t.plan
-	k := slices.IndexFunc(p.feeds.scored, func(s *scoredSet) bool { return s.set == ValidationSet })
-	if k < 0 {
+	s := findSet(p.feeds.scored, ValidationSet)
+	if s == nil {
 		return nil, nil
 	}
-	s := p.feeds.scored[k]
 	if s.q == nil { // resumed after the last epoch
 		if err := s.embedAll(ctx, p.network.trained, p.cfg.Eval.Batch); err != nil {
 			return nil, err

@@ -106,7 +106,7 @@ func LoadPretrained(network, weights string, data DataConfig) (*Model, error) {
 	return loadPretrained(network, weights, data, 0)
 }
 
-// loadPretrained is Pretrained with a last layer of dim values, which the file has too; 0 is none.
+// loadPretrained is LoadPretrained with a last layer of dim values, which the file has too; 0 is none.
 func loadPretrained(network, weights string, data DataConfig, dim int) (*Model, error) {
 	cfg := newImportConfig(NetworkConfig{Name: network, Pretrained: weights}, data)
 	d := &cfg.Data
@@ -349,8 +349,8 @@ func noNetworkError(dir string) error {
 		nn.WeightsFile, publishedWeights, fs.ErrNotExist)
 }
 
-// LoadTextImage is Pretrained for embeddings that are compared with those of texts: CLIP's image tower keeps
-// the projection that it ends with. Other networks are as Pretrained makes them.
+// LoadTextImage is LoadPretrained for embeddings that are compared with those of texts: CLIP's image tower
+// keeps the projection that it ends with. Other networks are as LoadPretrained makes them.
 func LoadTextImage(network, weights string, data DataConfig) (*Model, error) {
 	f, err := zoo.ReadWeights(weights)
 	if err != nil {

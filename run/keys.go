@@ -71,12 +71,8 @@ var dataKeys = []key{
 		Help: "number of augmented views of each training image with network.freeze=body; 0: 4, or none without " +
 			"augmentation",
 		Checks: []check{keys.AtLeast(0)}, UseRecorded: alwaysRecorded,
-		Inapplicable: func(c *Config) string {
-			if !c.Network.hasFrozenBody() {
-				return "only with network.freeze=" + wholeBody
-			}
-			return ""
-		}},
+		Inapplicable: keys.Unless(func(c *Config) bool { return c.Network.hasFrozenBody() },
+			"only with network.freeze="+wholeBody)},
 	{Name: "data.pixels",
 		Help: "range of pixel values: unit, symmetric, inverted, byte, imagenet, clip, bn_inception; empty: " +
 			"the pretrained network's, else unit",
@@ -148,12 +144,8 @@ var networkKeys = []key{
 			"else none",
 		UseRecorded: alwaysRecorded},
 	{Name: "network.cut", Help: "last node or tensor to use of an .onnx file; empty: the one before the classifier",
-		Inapplicable: func(c *Config) string {
-			if !c.Network.includesNetwork() {
-				return "only with an ONNX file as network.pretrained"
-			}
-			return ""
-		}},
+		Inapplicable: keys.Unless(func(c *Config) bool { return c.Network.includesNetwork() },
+			"only with an ONNX file as network.pretrained")},
 	{Name: "network.head",
 		Help: "start of the embedding layer: random, pca (principal components of the training features), identity " +
 			"(the features); empty: identity on a frozen body of the same length, pca from a pretrained start with " +
@@ -224,12 +216,8 @@ var networkKeys = []key{
 				bad("alpha is %v: must not be negative", l.Alpha)
 			}
 		}},
-		Inapplicable: func(c *Config) string {
-			if len(c.Network.Freeze) > 0 {
-				return "adapters leave all layers before the embedding layer as they are: leave network.freeze out"
-			}
-			return ""
-		}},
+		Inapplicable: keys.Unless(func(c *Config) bool { return len(c.Network.Freeze) == 0 },
+			"adapters leave all layers before the embedding layer as they are: leave network.freeze out")},
 	{Name: "network.precision",
 		Help: "arithmetic of products: float32, bfloat16 (faster with AMX or AVX512_BF16, two or three digits); " +
 			"empty: float32. kindred quantize writes int8",
@@ -255,7 +243,7 @@ func checkNamedNetwork(c *Config) string {
 	return ""
 }
 
-// neverIdle is the Idle of a key whose value is an error for networks that do not use it.
+// neverIdle is the AllowUnused of a key whose value is an error for networks that do not use it.
 func neverIdle(*Config) bool { return false }
 
 // The names that train.optimizer, train.schedule and eval.distance take.
@@ -278,12 +266,8 @@ var sampleKeys = []key{
 		}}},
 	{Name: "sample.classes", Help: "training labels in a batch; 0: enough for a batch of about 128",
 		Checks: []check{keys.AtLeast(0)}, UseRecorded: hasSameSampler,
-		Inapplicable: func(c *Config) string {
-			if c.Sample.Name == hierarchical {
-				return "hierarchical batches take sample.coarse and sample.fine instead"
-			}
-			return ""
-		}},
+		Inapplicable: keys.Unless(func(c *Config) bool { return c.Sample.Name != hierarchical },
+			"hierarchical batches take sample.coarse and sample.fine instead")},
 	{Name: "sample.per_class",
 		Help: "samples of each label in a batch; 0: the number that most labels have, 2 to 16, or more if there are " +
 			"few labels; hierarchical: 4",
@@ -474,19 +458,15 @@ var evalKeys = []key{
 }
 
 // checkHierarchicalKey refuses a key that only hierarchical batches use.
-func checkHierarchicalKey(c *Config) string {
-	if c.Sample.Name == balanced {
-		return "only for sample.name=" + hierarchical
-	}
-	return ""
-}
+var checkHierarchicalKey = keys.Unless(func(c *Config) bool { return c.Sample.Name != balanced },
+	"only for sample.name="+hierarchical)
 
-// alwaysRecorded is the Begun of keys for which zero means that the data or the start decides.
+// alwaysRecorded is the UseRecorded of keys for which zero means that the data or the start decides.
 func alwaysRecorded(_, _ *Config) bool { return true }
 
-// hasSameSampler is the Begun of keys that the sampler fills in.
+// hasSameSampler is the UseRecorded of keys that the sampler fills in.
 func hasSameSampler(now, was *Config) bool { return now.Sample.Name == was.Sample.Name }
 
-// startedPretrained is the Begun of keys for which zero is a value in a run from scratch, such as no
+// startedPretrained is the UseRecorded of keys for which zero is a value in a run from scratch, such as no
 // limit.
 func startedPretrained(_, was *Config) bool { return was.Network.isPretrained() }

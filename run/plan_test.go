@@ -154,3 +154,27 @@ func TestSettleSchedule(t *testing.T) {
 		}
 	}
 }
+
+// TestChooseProxyStart: proxies start at random from scratch, and as means from a pretrained start.
+func TestChooseProxyStart(t *testing.T) {
+	for _, c := range []struct {
+		set        string
+		numProxies int
+		fineTunes  bool
+		want       string // "" without proxies
+	}{
+		{"", 1, false, randomProxies}, {"", 1, true, meanProxies}, {randomProxies, 1, true, randomProxies},
+		{meanProxies, 2, false, meanProxies}, {"", 0, true, ""},
+	} {
+		cfg := Default()
+		cfg.Train.Proxies = c.set
+		if err := chooseProxyStart(&cfg, c.numProxies, c.fineTunes); err != nil || cfg.Train.Proxies != c.want {
+			t.Errorf("%+v: %q, %v", c, cfg.Train.Proxies, err)
+		}
+	}
+	cfg := Default()
+	cfg.Train.Proxies = meanProxies
+	if err := chooseProxyStart(&cfg, 0, true); err == nil {
+		t.Error("proxies of a loss without any")
+	}
+}

@@ -182,15 +182,7 @@ func (r *Result) Summary(dir string) Summary {
 // in size; "" if they can be compared. Every image in a gallery can be mistaken for the right
 // one, so a larger gallery gives lower scores.
 func describeGalleryGap(sets []*scoredSet) string {
-	var test, validation *scoredSet
-	for _, s := range sets {
-		switch s.set {
-		case TestSet:
-			test = s
-		case ValidationSet:
-			validation = s
-		}
-	}
+	test, validation := findSet(sets, TestSet), findSet(sets, ValidationSet)
 	if test == nil || validation == nil {
 		return ""
 	}

@@ -38,6 +38,16 @@ func (s *scoredSet) feeds() []*feed.Feed {
 		func(f *feed.Feed) bool { return f == nil })
 }
 
+// findSet returns the set of a list, or nil.
+func findSet(sets []*scoredSet, set Set) *scoredSet {
+	for _, s := range sets {
+		if s.set == set {
+			return s
+		}
+	}
+	return nil
+}
+
 // shareEvaluation lets the ranks share the evaluation of sets.
 func shareEvaluation(ranks train.Ranks, sets []*scoredSet) {
 	for _, s := range sets {

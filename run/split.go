@@ -135,7 +135,7 @@ type population struct {
 	classes    int
 	singletons int // number of classes with a single picture
 
-	// lossLabels are the labels that the loss gets, as relate reads them. given is the number of
+	// lossLabels are the labels that the loss gets, as relate reads them. lossClasses is the number of
 	// classes among them if the loss may learn parameters for each class.
 	lossLabels  []int64
 	relate      func(a, b int64) objective.Relation

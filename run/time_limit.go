@@ -141,9 +141,10 @@ func (t *trainer) timeAfterEpochs(p *pace) time.Duration {
 	}
 	all, validation := 0, 0
 	for _, s := range t.plan.feeds.scored {
-		if all += s.numImages(); s.set == ValidationSet {
-			validation = s.numImages()
-		}
+		all += s.numImages()
+	}
+	if s := findSet(t.plan.feeds.scored, ValidationSet); s != nil {
+		validation = s.numImages()
 	}
 	final := p.eval
 	if loop.UntrainedCompetes {

@@ -390,7 +390,7 @@ func running() []Package {
 			"internal/kernel/simd train"},
 		{"run/internal/record", "writes the folder of a run: its rows of epochs, its checkpoint, its embeddings",
 			"internal/base/atomic internal/base/lock internal/base/option internal/format/tfevents " +
-				"embedding matrix train"},
+				"embedding matrix nn train"},
 		{"run/internal/validation", "scores of the samples that choose the kept epoch: margins, nearest items",
 			"eval matrix"},
 		{"run/internal/wccn", "a last layer that is computed from features of training samples",
@@ -658,7 +658,12 @@ func repository() []Package {
 		{"docs/site", "a static site of README and docs, with search",
 			"internal/base/atomic github.com/yuin/goldmark"},
 		{"docs/gen", "generates the pages of losses, policies, timings and packages",
+<<<<<<< HEAD
 			"data/imaging eval internal/base/atomic internal/test/ladder internal/app/remote/weights " +
 				"internal/app/bench objective"},
+=======
+			"data/imaging internal/base/atomic internal/test/ladder internal/app/remote/weights " +
+				"internal/app/bench eval objective"},
+>>>>>>> 90634aa1865ddb74d345452978016e31353e3168
 	}
 }

@@ -121,3 +121,13 @@ func suggest(word string, names []string) string {
 	}
 	return enum.Suggest(word, names)
 }
+
+// Unless returns a function for Key.Inapplicable. It gives why as the reason unless used reports true.
+func Unless[C any](used func(*C) bool, why string) func(*C) string {
+	return func(c *C) string {
+		if used(c) {
+			return ""
+		}
+		return why
+	}
+}

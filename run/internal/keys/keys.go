@@ -32,7 +32,7 @@ type Key[C any] struct {
 	Default any
 	// Values are the words that the key takes, or examples.
 	Values []string
-	// Checks find values that are wrong for every data set. Agrees find values that contradict
+	// Checks find values that are wrong for every data set. CheckOthers finds values that contradict
 	// other keys.
 	Checks      []Check
 	CheckOthers func(*C, Report)
@@ -129,7 +129,7 @@ func (t *Table[C]) Reset(c *C) {
 }
 
 // UseRecorded copies values from was, the configuration that the run was started with, to keys
-// that now leaves unset and whose entries allow it (Begun).
+// that now leaves unset and whose entries allow it (UseRecorded).
 func (t *Table[C]) UseRecorded(now, was *C) {
 	for i := range t.Keys {
 		k := &t.Keys[i]

@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/nn"
 )
 
 // Claim says how a run wants to use a folder.
@@ -161,12 +162,15 @@ func (c *contents) isVacant() bool {
 	return !c.hasConfig && !c.hasCheckpoint && len(c.results)+len(c.foreign) == 0
 }
 
-// resultPattern matches the files that a run writes besides its configuration and its checkpoint.
-// keptPattern matches the files in SnapshotDir.
+// resultFiles are the files that a run writes besides its configuration, its checkpoint and embeddings.
+var resultFiles = []string{MetricsFile, MetricsJSONFile, EventsFile, TimingFile, nn.WeightsFile, nn.SpecFile,
+	nn.QuantizationFile, ReportFile}
+
+// setPattern matches the files of embeddings at the end of a run, and snapshotPattern those in SnapshotDir.
 var (
-	resultPattern = regexp.MustCompile(
-		`^(metrics\.csv|metrics\.jsonl|events\.out\.tfevents\.kindred|timing\.csv|model\.safetensors|model\.json|quantization\.json|report\.html|(seen_|train_|gallery_|validation_)?(embeddings\.npy|embeddings\.network\.json|labels\.csv))$`)
-	keptPattern = regexp.MustCompile(`^[0-9]{4,}_(test|seen|train|validation)_(embeddings\.npy|labels\.csv)$`)
+	setPattern = regexp.MustCompile(
+		`^(seen_|train_|gallery_|validation_)?(embeddings\.npy|embeddings\.network\.json|labels\.csv)$`)
+	snapshotPattern = regexp.MustCompile(`^[0-9]{4,}_(test|seen|train|validation)_(embeddings\.npy|labels\.csv)$`)
 )
 
 // listFolder lists a folder, without the names in kept, which belong to the caller.
@@ -176,6 +180,15 @@ func listFolder(dir string, kept []string) (*contents, error) {
 	if err != nil {
 		return nil, err
 	}
+	listInside := func(sub string, isOwn func(name string) bool) error {
+		inside, err := os.ReadDir(filepath.Join(dir, sub))
+		for _, f := range inside {
+			if !isOwn(f.Name()) {
+				c.foreign = append(c.foreign, filepath.Join(sub, f.Name()))
+			}
+		}
+		return err
+	}
 	for _, e := range entries {
 		name := e.Name()
 		switch {
@@ -184,33 +197,25 @@ func listFolder(dir string, kept []string) (*contents, error) {
 			c.hasConfig = true
 		case name == CheckpointDir && e.IsDir():
 			c.hasCheckpointDir = true
-			inside, err := os.ReadDir(filepath.Join(dir, name))
-			if err != nil {
-				return nil, err
-			}
-			for _, f := range inside {
-				if f.Name() == CheckpointFile {
-					c.hasCheckpoint = true
-				} else {
-					c.foreign = append(c.foreign, filepath.Join(name, f.Name()))
-				}
-			}
-		case resultPattern.MatchString(name):
+			err = listInside(name, func(file string) bool {
+				c.hasCheckpoint = c.hasCheckpoint || file == CheckpointFile
+				return file == CheckpointFile
+			})
+		case slices.Contains(resultFiles, name), setPattern.MatchString(name):
 			c.results = append(c.results, name)
 		case name == SnapshotDir && e.IsDir():
-			inside, err := os.ReadDir(filepath.Join(dir, name))
-			if err != nil {
-				return nil, err
-			}
-			for _, f := range inside {
-				if p := filepath.Join(name, f.Name()); keptPattern.MatchString(f.Name()) {
-					c.results = append(c.results, p)
-				} else {
-					c.foreign = append(c.foreign, p)
+			err = listInside(name, func(file string) bool {
+				own := snapshotPattern.MatchString(file)
+				if own {
+					c.results = append(c.results, filepath.Join(name, file))
 				}
-			}
+				return own
+			})
 		default:
 			c.foreign = append(c.foreign, name)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return c, nil
