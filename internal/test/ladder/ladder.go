@@ -658,12 +658,7 @@ func repository() []Package {
 		{"docs/site", "a static site of README and docs, with search",
 			"internal/base/atomic github.com/yuin/goldmark"},
 		{"docs/gen", "generates the pages of losses, policies, timings and packages",
-<<<<<<< HEAD
-			"data/imaging eval internal/base/atomic internal/test/ladder internal/app/remote/weights " +
-				"internal/app/bench objective"},
-=======
 			"data/imaging internal/base/atomic internal/test/ladder internal/app/remote/weights " +
 				"internal/app/bench eval objective"},
->>>>>>> 90634aa1865ddb74d345452978016e31353e3168
 	}
 }
