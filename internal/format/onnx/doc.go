@@ -8,8 +8,8 @@
 //	err = m.Write(w)
 //
 // A [Model] holds the format's messages without interpreting them: package
-// internal/network/onnxnet turns a graph into a network and a network into a graph. A model that
-// passes Read, Parse or [Model.Check] is safe to walk: every name gets a value once
+// internal/network/onnxnet turns a graph into a network, internal/network/onnxexport a network into a graph. A model
+// that passes Read, Parse or [Model.Check] is safe to walk: every name gets a value once
 // and before its use, there are no cycles, and tensors have the number of bytes of
 // their type and shape.
 //
