@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/data/internal/tree"
 	"github.com/kindred-ml/kindred/internal/test/refdata"
 )
@@ -15,26 +16,26 @@ import (
 // torchvision under the same names.
 func benchCases(b *testing.B) []struct {
 	name string
-	cfg  imaging.Config
+	cfg  prepare.Config
 } {
 	norm := normalization(b, "imagenet")
-	crop := imaging.Augment{CropArea: [2]float64{0.08, 1}, Flip: 0.5}
+	crop := prepare.Augment{CropArea: [2]float64{0.08, 1}, Flip: 0.5}
 	jitter := crop
 	jitter.Brightness, jitter.Contrast, jitter.Saturation = 0.4, 0.4, 0.4
 	return []struct {
 		name string
-		cfg  imaging.Config
+		cfg  prepare.Config
 	}{
-		{"resize-128", imaging.Config{Width: 128, Height: 128, Normalize: norm}},
-		{"resize-64", imaging.Config{Width: 64, Height: 64, Normalize: norm}},
-		{"crop-flip-112", imaging.Config{Width: 112, Height: 112, Normalize: norm, Augment: crop}},
-		{"crop-flip-224", imaging.Config{Width: 224, Height: 224, Normalize: norm, Augment: crop}},
-		{"crop-flip-jitter-224", imaging.Config{Width: 224, Height: 224, Normalize: norm, Augment: jitter}},
+		{"resize-128", prepare.Config{Width: 128, Height: 128, Normalize: norm}},
+		{"resize-64", prepare.Config{Width: 64, Height: 64, Normalize: norm}},
+		{"crop-flip-112", prepare.Config{Width: 112, Height: 112, Normalize: norm, Augment: crop}},
+		{"crop-flip-224", prepare.Config{Width: 224, Height: 224, Normalize: norm, Augment: crop}},
+		{"crop-flip-jitter-224", prepare.Config{Width: 224, Height: 224, Normalize: norm, Augment: jitter}},
 	}
 }
 
-func normalization(b *testing.B, name string) imaging.Normalization {
-	n, err := imaging.ParseNormalization(name)
+func normalization(b *testing.B, name string) prepare.Normalization {
+	n, err := prepare.ParseNormalization(name)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func BenchmarkFromJPEG(b *testing.B) {
 // them need.
 func BenchmarkFromPhotos(b *testing.B) {
 	d := open(b, refdata.Path(b, "data", "cub100"))
-	standard := imaging.Augment{CropArea: [2]float64{0.25, 1}, Flip: 0.5}
+	standard := prepare.Augment{CropArea: [2]float64{0.25, 1}, Flip: 0.5}
 	for _, width := range []int{1000, 2000, 4000} {
 		var content [][]byte
 		for i := range 4 {
@@ -85,13 +86,13 @@ func BenchmarkFromPhotos(b *testing.B) {
 		}
 		for _, c := range []struct {
 			name string
-			cfg  imaging.Config
+			cfg  prepare.Config
 		}{
-			{"resize-128", imaging.Config{Width: 128, Height: 128}},
-			{"resize-224", imaging.Config{Width: 224, Height: 224}},
-			{"crop-flip-224", imaging.Config{Width: 224, Height: 224, Augment: standard}},
+			{"resize-128", prepare.Config{Width: 128, Height: 128}},
+			{"resize-224", prepare.Config{Width: 224, Height: 224}},
+			{"crop-flip-224", prepare.Config{Width: 224, Height: 224, Augment: standard}},
 		} {
-			p, err := imaging.NewPipeline(c.cfg)
+			p, err := prepare.NewPipeline(c.cfg)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -113,8 +114,8 @@ func photo(b *testing.B, d *Dataset, i, width int) []byte {
 	if err := d.Image(b.Context(), i, &small, nil); err != nil {
 		b.Fatal(err)
 	}
-	var r imaging.Resizer
-	r.Resize(&large, &small, imaging.Box{X1: float64(small.W), Y1: float64(small.H)}, width, width*3/4)
+	var r prepare.Resizer
+	r.Resize(&large, &small, prepare.Box{X1: float64(small.W), Y1: float64(small.H)}, width, width*3/4)
 	rng := newRand(uint64(i))
 	for k, v := range large.Pix {
 		large.Pix[k] = uint8(min(max(float64(v)+3*rng.NormFloat64(), 0), 255))
@@ -157,14 +158,14 @@ func BenchmarkFromCache(b *testing.B) {
 // official archives and from a cache.
 func BenchmarkOmniglot(b *testing.B) {
 	d := open(b, refdata.Path(b, "data", "omniglot"))
-	cfg := imaging.Config{Width: 40, Height: 40, Normalize: normalization(b, "inverted")}
+	cfg := prepare.Config{Width: 40, Height: 40, Normalize: normalization(b, "inverted")}
 	var dec imaging.Decoder
 	var im imaging.Image
-	p, err := imaging.NewPipeline(cfg)
+	p, err := prepare.NewPipeline(cfg)
 	if err != nil {
 		b.Fatal(err)
 	}
-	var scratch imaging.Scratch
+	var scratch prepare.Scratch
 	dst := make([]float32, 40*40)
 	run := func(name string, d *Dataset) {
 		b.Run(name, func(b *testing.B) {
@@ -187,12 +188,12 @@ func BenchmarkOmniglot(b *testing.B) {
 	}
 }
 
-func benchPipeline(b *testing.B, cfg imaging.Config, next func(i int) error, im *imaging.Image) {
-	p, err := imaging.NewPipeline(cfg)
+func benchPipeline(b *testing.B, cfg prepare.Config, next func(i int) error, im *imaging.Image) {
+	p, err := prepare.NewPipeline(cfg)
 	if err != nil {
 		b.Fatal(err)
 	}
-	var scratch imaging.Scratch
+	var scratch prepare.Scratch
 	dst := make([]float32, cfg.Width*cfg.Height*3)
 	b.ReportAllocs()
 	for i := range b.N {

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/data/internal/tree"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/home"
@@ -134,13 +135,13 @@ const packChunk = 128
 // packer holds the buffers of one goroutine.
 type packer struct {
 	dec     imaging.Decoder
-	resizer imaging.Resizer
+	resizer prepare.Resizer
 	full    imaging.Image
 }
 
 func (d *Dataset) pack(ctx context.Context, w *imagepack.Writer, opt CacheOptions) error {
-	whole := imaging.Config{Width: opt.Side, Height: opt.Side}
-	p, err := imaging.NewPipeline(whole)
+	whole := prepare.Config{Width: opt.Side, Height: opt.Side}
+	p, err := prepare.NewPipeline(whole)
 	if err != nil {
 		return err
 	}
@@ -196,7 +197,7 @@ func (t *packer) load(ctx context.Context, d *Dataset, i, side int, out *imaging
 		return nil
 	}
 	scaled := func(n int) int { return max(1, int(math.Round(float64(n)*float64(side)/float64(short)))) }
-	t.resizer.Resize(out, im, imaging.Box{X1: float64(im.W), Y1: float64(im.H)}, scaled(im.W), scaled(im.H))
+	t.resizer.Resize(out, im, prepare.Box{X1: float64(im.W), Y1: float64(im.H)}, scaled(im.W), scaled(im.H))
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/data/split"
 )
 
@@ -65,7 +66,7 @@ func Example() {
 	fmt.Println(strings.ReplaceAll(sel.Why, ", ", ",\n"))
 
 	loader, err := data.NewLoader(sel.Train, data.LoaderConfig{
-		Image: imaging.Config{Width: 4, Height: 4, Augment: imaging.Augment{Flip: 0.5}}, Seed: 1,
+		Image: prepare.Config{Width: 4, Height: 4, Augment: prepare.Augment{Flip: 0.5}}, Seed: 1,
 	})
 	if err != nil {
 		log.Fatal(err)

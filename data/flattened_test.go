@@ -12,7 +12,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 )
 
 // TestFlattened: a loader tells which transparent samples were put on white and on black.
@@ -43,7 +43,7 @@ func TestFlattened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := NewLoader(d.All(), LoaderConfig{Image: imaging.Config{Width: 8, Height: 8}})
+	l, err := NewLoader(d.All(), LoaderConfig{Image: prepare.Config{Width: 8, Height: 8}})
 	if err != nil {
 		t.Fatal(err)
 	}

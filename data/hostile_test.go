@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 )
 
 // hugePNG announces 60,000 x 60,000 pixels.
@@ -44,7 +44,7 @@ func TestHostileFolder(t *testing.T) {
 		p.Index = append(p.Index, i)
 	}
 	p.Label, p.Fine = make([]int64, d.Len()), make([]int64, d.Len())
-	cfg := LoaderConfig{Image: imaging.Config{Width: 4, Height: 4}}
+	cfg := LoaderConfig{Image: prepare.Config{Width: 4, Height: 4}}
 	read := func(skip bool) (names []string, skipped []Skipped, err error) {
 		cfg.Strict = !skip
 		l := newLoader(t, p, cfg)
@@ -106,12 +106,12 @@ func TestLoaderIsDeterministic(t *testing.T) {
 		p.Index = append(p.Index, i)
 	}
 	batches := [][]int{{0, 1, 2, 3, 4, 5, 6}, {7, 7, 8, 9, 0}, {11, 10}}
-	augment, err := imaging.ParseAugment("strong")
+	augment, err := prepare.ParseAugment("strong")
 	if err != nil {
 		t.Fatal(err)
 	}
 	run := func(workers, ahead, epoch int, seed uint64) (out []float32) {
-		ld := newLoader(t, p, LoaderConfig{Image: imaging.Config{Width: 16, Height: 16, Augment: augment}, Seed: seed,
+		ld := newLoader(t, p, LoaderConfig{Image: prepare.Config{Width: 16, Height: 16, Augment: augment}, Seed: seed,
 			Workers: workers, Prefetch: ahead})
 		s := ld.Epoch(t.Context(), epoch, batches)
 		defer s.Close()

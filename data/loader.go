@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 )
 
 // LoaderConfig describes a Loader. Zero values mean the stated defaults.
 type LoaderConfig struct {
 	// Image says how every image is prepared.
-	Image imaging.Config
+	Image prepare.Config
 	// Seed, with the epoch and the sample, determines every augmentation.
 	Seed uint64
 	// Workers is the number of goroutines that prepare samples; default
@@ -35,7 +36,7 @@ type LoaderConfig struct {
 	// RawColours leaves colours as they are stored; see imaging.Decoder.
 	RawColours bool
 	// Bytes asks for samples before normalization, in Batch.Bytes, if 8 bits represent them
-	// exactly; see imaging.Pipeline.
+	// exactly; see prepare.Pipeline.
 	Bytes bool
 }
 
@@ -66,7 +67,7 @@ func nthPiece[T any](v []T, i, n int) []T { return v[i*n : (i+1)*n : (i+1)*n] }
 type Loader struct {
 	part     *Part
 	cfg      LoaderConfig
-	pipeline *imaging.Pipeline
+	pipeline *prepare.Pipeline
 	h, w, c  int
 	bytes    bool
 
@@ -135,7 +136,7 @@ func NewLoader(p *Part, cfg LoaderConfig) (*Loader, error) {
 	}
 	c = cmp.Or(c, 3)
 	cfg.Image.Channels = cmp.Or(cfg.Image.Channels, c)
-	pipeline, err := imaging.NewPipeline(cfg.Image)
+	pipeline, err := prepare.NewPipeline(cfg.Image)
 	if err != nil {
 		return nil, err
 	}
@@ -330,7 +331,7 @@ func resize[T float32 | uint8](v []T, n int) []T {
 func (s *Stream) work(jobs <-chan job) {
 	var (
 		dec     = imaging.Decoder{Smooth: s.l.cfg.Smooth, RawColours: s.l.cfg.RawColours, Shrink: s.l.pipeline.Shrink}
-		scratch imaging.Scratch
+		scratch prepare.Scratch
 		im      imaging.Image
 	)
 	for j := range jobs {
@@ -348,7 +349,7 @@ func (s *Stream) work(jobs <-chan job) {
 }
 
 // sample prepares sample k of t. A panic in a decoder becomes that image's error.
-func (s *Stream) sample(t *slot, k int, im *imaging.Image, dec *imaging.Decoder, scratch *imaging.Scratch) (err error) {
+func (s *Stream) sample(t *slot, k int, im *imaging.Image, dec *imaging.Decoder, scratch *prepare.Scratch) (err error) {
 	l := s.l
 	i := l.part.Index[t.pos[k]]
 	d := l.part.Data

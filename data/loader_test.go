@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 )
 
 // counted is a Source whose sample i is w x h pixels of value i, with the
@@ -300,7 +301,7 @@ func TestNewLoaderErrors(t *testing.T) {
 	if _, err := NewLoader(p, LoaderConfig{}); err == nil || !strings.Contains(err.Error(), "differ in size") {
 		t.Errorf("%v", err)
 	}
-	if _, err := NewLoader(p, LoaderConfig{Image: imaging.Config{Width: 8}}); err == nil {
+	if _, err := NewLoader(p, LoaderConfig{Image: prepare.Config{Width: 8}}); err == nil {
 		t.Error("a width without a height")
 	}
 }
@@ -420,10 +421,10 @@ func TestLoaderRefusesAnotherSize(t *testing.T) {
 func TestLoaderGivesBytes(t *testing.T) {
 	src := &counted{w: 4, h: 3, fail: map[int]error{2: errors.New("torn")}}
 	for _, c := range []struct {
-		cfg  imaging.Config
+		cfg  prepare.Config
 		want bool
-	}{{imaging.Config{}, true}, {imaging.Config{Width: 2, Height: 2}, false},
-		{imaging.Config{Width: 2, Height: 2, Rounded: true}, true}} {
+	}{{prepare.Config{}, true}, {prepare.Config{Width: 2, Height: 2}, false},
+		{prepare.Config{Width: 2, Height: 2, Rounded: true}, true}} {
 		l, err := NewLoader(countedPart(5, src), LoaderConfig{Image: c.cfg, Bytes: true})
 		if err != nil {
 			t.Fatal(err)
@@ -451,7 +452,7 @@ func TestLoaderGivesBytes(t *testing.T) {
 // also of a sample that stands in both parts: its second view stays its second.
 func TestEpochPart(t *testing.T) {
 	p := countedPart(12, &counted{w: 8, h: 8})
-	l := newLoader(t, p, LoaderConfig{Seed: 3, Image: imaging.Config{Augment: imaging.Augment{Pad: 0.5}}})
+	l := newLoader(t, p, LoaderConfig{Seed: 3, Image: prepare.Config{Augment: prepare.Augment{Pad: 0.5}}})
 	batches := [][]int{{0, 1, 2, 0, 1, 0, 5}, {7, 7, 7, 7}}
 	read := func(s *Stream) (all [][]float32, pos [][]int) {
 		defer s.Close()

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/internal/test/ctxtest"
 )
 
@@ -46,7 +46,7 @@ func albumLeftOut(dir string) []LeftOut {
 func decodes(t *testing.T, d *Dataset) {
 	t.Helper()
 	p := d.All()
-	l, err := NewLoader(p, LoaderConfig{Image: imaging.Config{Width: 2, Height: 2, Channels: 3}})
+	l, err := NewLoader(p, LoaderConfig{Image: prepare.Config{Width: 2, Height: 2, Channels: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"reflect"
 	"strconv"
 
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
@@ -259,7 +259,7 @@ func (c *Config) adoptNetworkInput(net *onnxnet.Network) (onnxnet.Preparation, [
 
 // describePixelRange gives the range of pixel values its name, if it has one, and tells which evidence decided.
 func (d *DataConfig) describePixelRange(said *onnxnet.Preparation) []string {
-	if n, err := imaging.ParseNormalization(said.Pixels); err == nil && said.Pixels != "" {
+	if n, err := prepare.ParseNormalization(said.Pixels); err == nil && said.Pixels != "" {
 		said.Pixels = n.String()
 	}
 	if d.Pixels != "" || said.Pixels == "" || said.Source == "" {
@@ -290,9 +290,9 @@ const defaultPixels = "unit"
 // defaultFit returns how images with this number of channels are made square.
 func defaultFit(channels int) string {
 	if channels == 3 {
-		return imaging.Cover.String()
+		return prepare.Cover.String()
 	}
-	return imaging.Stretch.String()
+	return prepare.Stretch.String()
 }
 
 // exportedMeta is the key of Preparation.Exported in the description of a network that was imported.

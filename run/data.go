@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/enum"
@@ -159,30 +159,30 @@ func (c *DataConfig) loaderConfig(augment bool) (data.LoaderConfig, error) {
 }
 
 // imagingConfig returns how images are prepared.
-func (c *DataConfig) imagingConfig(augment bool) (imaging.Config, error) {
-	pixels, err := imaging.ParseNormalization(c.Pixels)
+func (c *DataConfig) imagingConfig(augment bool) (prepare.Config, error) {
+	pixels, err := prepare.ParseNormalization(c.Pixels)
 	if err != nil {
-		return imaging.Config{}, err
+		return prepare.Config{}, err
 	}
-	img := imaging.Config{Width: c.Size, Height: c.Size, Channels: c.Channels, Normalize: pixels, Shorter: c.Shorter}
+	img := prepare.Config{Width: c.Size, Height: c.Size, Channels: c.Channels, Normalize: pixels, Shorter: c.Shorter}
 	if name := c.resampleFilter(); name != "" {
 		img.Rounded = true
 		if err := img.Filter.UnmarshalText([]byte(name)); err != nil {
-			return imaging.Config{}, err
+			return prepare.Config{}, err
 		}
 	}
 	if c.Fit != "" {
 		if err := img.Fit.UnmarshalText([]byte(c.Fit)); err != nil {
-			return imaging.Config{}, err
+			return prepare.Config{}, err
 		}
 	}
 	if err := enum.Check("treatment of colours", c.Colours, []string{"", srgbColours, rawColours}); err != nil {
-		return imaging.Config{}, err
+		return prepare.Config{}, err
 	}
 	if augment {
-		a, err := imaging.ParseAugment(c.Augment)
+		a, err := prepare.ParseAugment(c.Augment)
 		if err != nil {
-			return imaging.Config{}, err
+			return prepare.Config{}, err
 		}
 		img.Augment = a
 	}
@@ -192,7 +192,7 @@ func (c *DataConfig) imagingConfig(augment bool) (imaging.Config, error) {
 // resampleFilter returns the filter of Pillow's by which images are resized; "" for the default, which is not Pillow's.
 func (c *DataConfig) resampleFilter() string {
 	if c.Rounded {
-		return cmp.Or(c.Resample, imaging.Bilinear.String())
+		return cmp.Or(c.Resample, prepare.Bilinear.String())
 	}
 	return c.Resample
 }

@@ -139,7 +139,7 @@ func (m *Model) preparationText() (string, error) {
 type Preparation struct {
 	// Input is the network's input: height, width and channels.
 	Input nn.Shape
-	// Pixels names the range of values, a preset of imaging.ParseNormalization.
+	// Pixels names the range of values, a preset of prepare.ParseNormalization.
 	Pixels string
 	// Mean and Std are the numbers of this range, for each channel: red, green and blue, or with
 	// BGR blue, green and red.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
@@ -55,7 +55,7 @@ func choosePreprocessing(c *Config, set *data.Dataset, start *networkStart, note
 	said.Pixels = cmp.Or(start.weights.Pixels, said.Pixels)
 	// Training adapts the network to the default, which is bilinear too, up to the rounding, and reads JPEG files
 	// faster.
-	if said.Resample = cmp.Or(start.weights.Resample, said.Resample); said.Resample == imaging.Bilinear.String() {
+	if said.Resample = cmp.Or(start.weights.Resample, said.Resample); said.Resample == prepare.Bilinear.String() {
 		said.Resample = ""
 	}
 	return d.usePreparation(said)

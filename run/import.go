@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/internal/network/published"
@@ -146,7 +146,7 @@ func (m *Model) preparation() (onnxnet.Preparation, error) {
 		return onnxnet.Preparation{Distance: m.Config.Eval.Distance}, nil
 	}
 	pixels := cmp.Or(d.Pixels, defaultPixels)
-	norm, err := imaging.ParseNormalization(pixels)
+	norm, err := prepare.ParseNormalization(pixels)
 	if err != nil {
 		return onnxnet.Preparation{}, err
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/nn"
@@ -53,7 +53,7 @@ var dataKeys = []key{
 		Checks: []check{keys.AtLeast(0)}},
 	{Name: "data.fit",
 		Help:   "how images are made square: stretch, cover (cut out the middle); empty: cover for colour images",
-		Values: []string{imaging.Stretch.String(), imaging.Cover.String()}, Checks: []check{keys.OneOf},
+		Values: []string{prepare.Stretch.String(), prepare.Cover.String()}, Checks: []check{keys.OneOf},
 		UseRecorded: alwaysRecorded},
 	{Name: "data.shorter",
 		Help:   "length of the shorter side before the middle is cut out, with stretch of both sides; 0: size",
@@ -61,12 +61,12 @@ var dataKeys = []key{
 	{Name: "data.resample",
 		Help: "resize images exactly as Pillow does, by one of its filters; empty: the pretrained network's, else " +
 			"bilinear without rounding in between, from JPEG files that are reduced while they are decoded",
-		Values: imaging.Filters(), Checks: []check{keys.OneOf}, UseRecorded: alwaysRecorded},
+		Values: prepare.Filters(), Checks: []check{keys.OneOf}, UseRecorded: alwaysRecorded},
 	{Name: "data.augment",
 		Help: "random changes to training images: none, characters, light, standard, strong; empty: light from a " +
 			"pretrained start with a trained body, characters if the default loss compares views, else none",
-		Values: imaging.Augmentations(), UseRecorded: alwaysRecorded,
-		Checks: []check{keys.ParsedBy(func(s string) error { _, err := imaging.ParseAugment(s); return err })}},
+		Values: prepare.Augmentations(), UseRecorded: alwaysRecorded,
+		Checks: []check{keys.ParsedBy(func(s string) error { _, err := prepare.ParseAugment(s); return err })}},
 	{Name: "data.views",
 		Help: "number of augmented views of each training image with network.freeze=body; 0: 4, or none without " +
 			"augmentation",
@@ -76,8 +76,8 @@ var dataKeys = []key{
 	{Name: "data.pixels",
 		Help: "range of pixel values: unit, symmetric, inverted, byte, imagenet, clip, bn_inception; empty: " +
 			"the pretrained network's, else unit",
-		Values: imaging.Normalizations(), UseRecorded: alwaysRecorded,
-		Checks: []check{keys.ParsedBy(func(s string) error { _, err := imaging.ParseNormalization(s); return err })}},
+		Values: prepare.Normalizations(), UseRecorded: alwaysRecorded,
+		Checks: []check{keys.ParsedBy(func(s string) error { _, err := prepare.ParseNormalization(s); return err })}},
 	{Name: "data.chroma",
 		Help: "how colours of JPEG and AVIF files are enlarged: repeat, or smooth as in libjpeg; empty: smooth for a " +
 			"pretrained network, else repeat",

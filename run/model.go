@@ -12,6 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/matrix"
@@ -52,7 +53,7 @@ func (m *Model) Decoder() (*imaging.Decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := imaging.NewPipeline(img)
+	p, err := prepare.NewPipeline(img)
 	if err != nil {
 		return nil, err
 	}

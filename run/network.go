@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/loss"
@@ -103,7 +103,7 @@ func (p *plan) cacheImages(ctx context.Context) error {
 		p.notes.add("data.cache is off, so images are decoded in every epoch: %v", err)
 		return nil
 	}
-	a, err := imaging.ParseAugment(cfg.Augment)
+	a, err := prepare.ParseAugment(cfg.Augment)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 )
 
 // TestTrainingTakesTheResampling: the filter of a network by name is taken in training, unless it is bilinear, which
@@ -75,7 +76,7 @@ func TestResamplingOfTheCache(t *testing.T) {
 			t.Fatal(err)
 		}
 		how.Rounded = true // bytes are compared
-		p, err := imaging.NewPipeline(how)
+		p, err := prepare.NewPipeline(how)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +86,7 @@ func TestResamplingOfTheCache(t *testing.T) {
 			if err := d.Image(t.Context(), i, im, new(imaging.Decoder)); err != nil {
 				t.Fatal(err)
 			}
-			p.ApplyBytes(x, im, nil, new(imaging.Scratch))
+			p.ApplyBytes(x, im, nil, new(prepare.Scratch))
 			all = append(all, x...)
 		}
 		return all

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -270,7 +271,7 @@ func (s *Server) makeThumbnail(ctx context.Context, p *itemPicture, size int, l 
 	part := boxInDecoded(&im, h, p.box)
 	wide, high := part.X1-part.X0, part.Y1-part.Y0
 	var small imaging.Image
-	var resize imaging.Resizer
+	var resize prepare.Resizer
 	scale := min(1, float64(size)/max(wide, high))
 	resize.Resize(&small, &im, part, max(1, int(wide*scale+0.5)), max(1, int(high*scale+0.5)))
 	var out bytes.Buffer
@@ -280,10 +281,10 @@ func (s *Server) makeThumbnail(ctx context.Context, p *itemPicture, size int, l 
 
 // boxInDecoded returns the place of a box in a picture that was decoded smaller than its header says, and
 // perhaps turned. The box is in pixels of the upright file. A box that is empty or outside means the whole picture.
-func boxInDecoded(im *imaging.Image, h *imaging.Header, box image.Rectangle) imaging.Box {
-	whole := imaging.Box{X1: float64(im.W), Y1: float64(im.H)}
+func boxInDecoded(im *imaging.Image, h *imaging.Header, box image.Rectangle) prepare.Box {
+	whole := prepare.Box{X1: float64(im.W), Y1: float64(im.H)}
 	by := float64(max(im.W, im.H)) / float64(max(h.W, h.H))
-	part := imaging.Box{X0: by * float64(box.Min.X), Y0: by * float64(box.Min.Y),
+	part := prepare.Box{X0: by * float64(box.Min.X), Y0: by * float64(box.Min.Y),
 		X1: min(whole.X1, by*float64(box.Max.X)), Y1: min(whole.Y1, by*float64(box.Max.Y))}
 	if box.Empty() || part.X1 <= part.X0 || part.Y1 <= part.Y0 {
 		return whole

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
@@ -82,7 +82,7 @@ func tinyRun(t testing.TB, data string, set ...string) run.Config {
 func runOn(cfg run.Config, devices []xla.Device, dir string, resume bool) (*run.Result, error) {
 	return run.Train(context.Background(), cfg, run.Options{Dir: dir, Resume: resume,
 		Engine: func(net *nn.Net, cfg *run.Config) (run.Engine, error) {
-			pixels, err := imaging.ParseNormalization(cfg.Data.Pixels)
+			pixels, err := prepare.ParseNormalization(cfg.Data.Pixels)
 			if err != nil {
 				return nil, err
 			}
@@ -99,7 +99,7 @@ func TestBytesAreNormalized(t *testing.T) {
 }
 
 func bytesAreNormalized(t *testing.T, name string) {
-	pixels, err := imaging.ParseNormalization(name)
+	pixels, err := prepare.ParseNormalization(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestImagesCrossAsBytes(t *testing.T) {
 		devices, buses := onBus(t, 1)
 		res, err := run.Train(context.Background(), cfg, run.Options{
 			Engine: func(net *nn.Net, cfg *run.Config) (run.Engine, error) {
-				pixels, err := imaging.ParseNormalization(cfg.Data.Pixels)
+				pixels, err := prepare.ParseNormalization(cfg.Data.Pixels)
 				if err != nil {
 					return nil, err
 				}

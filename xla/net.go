@@ -7,8 +7,7 @@ import (
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
-
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
@@ -67,7 +66,7 @@ type Net struct {
 	seed     uint64
 	half     bool
 	fixed    bool // batch norm takes the running statistics in training too
-	pixels   imaging.Normalization
+	pixels   prepare.Normalization
 	plan     *plan
 	params   []*held
 	moved    map[*nn.Param]*held // those that are trained
@@ -92,7 +91,7 @@ type Options struct {
 	Precision nn.Precision
 	// Pixels says how images given as bytes are normalised; the zero value maps to 0 to
 	// 1.
-	Pixels imaging.Normalization
+	Pixels prepare.Normalization
 }
 
 // New puts a network on one or more devices.

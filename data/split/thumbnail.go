@@ -7,6 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
@@ -67,7 +68,7 @@ type thumbnailer struct {
 	local     bool // the pictures are files on this machine
 	im, small imaging.Image
 	dec       imaging.Decoder
-	resizer   imaging.Resizer
+	resizer   prepare.Resizer
 }
 
 func (e *thumbnailer) read(ctx context.Context, i int, g *thumbnail) {
@@ -79,7 +80,7 @@ func (e *thumbnailer) read(ctx context.Context, i int, g *thumbnail) {
 		g.taken = imaging.CaptureTime(e.dec.Buffer)
 	}
 	im := &e.im
-	whole := imaging.Box{X1: float64(im.W), Y1: float64(im.H)}
+	whole := prepare.Box{X1: float64(im.W), Y1: float64(im.H)}
 	if im.C == 3 {
 		e.resizer.Resize(&e.small, im, whole, tintGrid, tintGrid)
 		for c := range g.tints {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 )
 
 // Measure holds the values by which a picture is judged.
@@ -36,7 +37,7 @@ const (
 // Meter measures pictures, one at a time.
 type Meter struct {
 	small imaging.Image
-	re    imaging.Resizer
+	re    prepare.Resizer
 }
 
 // Measure measures a picture. It may change the pixels.
@@ -48,7 +49,7 @@ func (r *Meter) Measure(im *imaging.Image) Measure {
 	if long := max(w, h); long > side {
 		w, h = max(1, (w*side+long/2)/long), max(1, (h*side+long/2)/long)
 	}
-	r.re.Resize(&r.small, im, imaging.Box{X1: float64(im.W), Y1: float64(im.H)}, w, h)
+	r.re.Resize(&r.small, im, prepare.Box{X1: float64(im.W), Y1: float64(im.H)}, w, h)
 	m.Low, m.Middle, m.High = greyQuantiles(&r.small)
 	m.Sharpness = measureSharpness(&r.small)
 	return m

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
@@ -52,12 +52,12 @@ func TestBirds(t *testing.T) {
 		if net.Dim() != 768 || imported.Preparation.Pixels != "symmetric" {
 			t.Errorf("%d features, %+v", net.Dim(), imported.Preparation)
 		}
-		pixels, err := imaging.ParseNormalization(imported.Preparation.Pixels)
+		pixels, err := prepare.ParseNormalization(imported.Preparation.Pixels)
 		if err != nil {
 			t.Fatal(err)
 		}
-		loader, err := data.NewLoader(sel.Query, data.LoaderConfig{Smooth: true, Image: imaging.Config{
-			Width: c.size, Height: c.size, Channels: 3, Fit: imaging.Cover, Normalize: pixels}})
+		loader, err := data.NewLoader(sel.Query, data.LoaderConfig{Smooth: true, Image: prepare.Config{
+			Width: c.size, Height: c.size, Channels: 3, Fit: prepare.Cover, Normalize: pixels}})
 		if err != nil {
 			t.Fatal(err)
 		}

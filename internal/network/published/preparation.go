@@ -13,7 +13,7 @@ import (
 // size, its values mapped to (v/255 - Mean) / Std, channels first. Unknown fields are
 // zero.
 type Preparation struct {
-	// Pixels names the range of values, a preset of imaging.ParseNormalization.
+	// Pixels names the range of values, a preset of prepare.ParseNormalization.
 	Pixels string
 	// Mean and Std are the numbers of this range, for each channel: red, green and
 	// blue, or with BGR blue, green and red.

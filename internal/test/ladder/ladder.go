@@ -287,10 +287,12 @@ func samples() []Package {
 			"internal/base/budget internal/base/fileinfo internal/format/strictjson " +
 				"internal/format/tokenizer internal/format/torchfile nn/safetensors matrix nn " +
 				"internal/network/published internal/network/onnxnet"},
-		{"data/imaging", "decodes, resizes, augments and normalises one image",
-			"internal/base/budget internal/base/enum internal/format/avif internal/format/colourspace " +
+		{"data/imaging", "decodes image files",
+			"internal/base/budget internal/format/avif internal/format/colourspace " +
 				"internal/format/heic internal/format/isobmff internal/format/jpeg internal/format/jxl " +
-				"internal/format/wasm internal/kernel/pix internal/kernel/simd golang.org/x/image"},
+				"internal/format/wasm golang.org/x/image"},
+		{"data/imaging/prepare", "resizes, augments and normalises one image",
+			"internal/base/enum internal/kernel/pix internal/kernel/simd data/imaging"},
 		{"data/internal/tree", "the files of a data set in a folder, an archive, a file system or shards",
 			"internal/base/budget internal/base/fileinfo internal/base/par internal/base/rootfs " +
 				"internal/format/zipfile data/imaging golang.org/x/text"},
@@ -303,10 +305,10 @@ func samples() []Package {
 		{"data", "data sets, their labels, images and loaders",
 			"internal/base/atomic internal/base/budget internal/base/classname internal/base/enum " +
 				"internal/base/home internal/base/option internal/base/par internal/format/imagepack " +
-				"internal/format/plaintext matrix embedding data/imaging data/internal/layout " +
+				"internal/format/plaintext matrix embedding data/imaging data/imaging/prepare data/internal/layout " +
 				"data/internal/tree golang.org/x/text"},
 		{"data/split", "divides a data set: train, test, validation, folds, groups of photos taken together",
-			"internal/base/classname internal/base/enum internal/base/par data data/imaging"},
+			"internal/base/classname internal/base/enum internal/base/par data data/imaging/prepare data/imaging"},
 		{"data/sample", "class-balanced batches", ""},
 	}
 }
@@ -383,7 +385,7 @@ func running() []Package {
 		{"run/internal/feed", "reads the samples of a part for a network; features of a frozen body",
 			"internal/base/budget internal/format/rows data matrix nn train"},
 		{"run/internal/embedder", "embeds images of many goroutines together",
-			"internal/base/batch internal/base/budget data/imaging matrix nn run/internal/feed"},
+			"internal/base/batch internal/base/budget data/imaging data/imaging/prepare matrix nn run/internal/feed"},
 		{"run/internal/ranks", "compares what decides the bits of a run on all its processes",
 			"internal/kernel/simd train"},
 		{"run/internal/record", "writes the folder of a run: its rows of epochs, its checkpoint, its embeddings",
@@ -399,7 +401,7 @@ func running() []Package {
 				"internal/base/lock internal/compute/pair " +
 				"objective loss matrix nn nn/zoo train internal/network/published internal/network/onnxexport " +
 				"internal/network/onnxnet data " +
-				"data/split data/sample data/imaging eval discover embedding nn/safetensors " +
+				"data/split data/sample data/imaging data/imaging/prepare eval discover embedding nn/safetensors " +
 				"github.com/goccy/go-yaml gonum.org/v1/gonum internal/format/plaintext " +
 				"run/internal/embedder run/internal/feed run/internal/keys run/internal/ranks " +
 				"run/internal/record run/internal/validation run/internal/wccn"},
@@ -425,7 +427,7 @@ func pages() []Package {
 	return []Package{
 		{"internal/app/quality",
 			"photos that are blurred, dark, overexposed, tiny, of an odd shape, or screenshots",
-			"internal/base/par data data/split data/imaging"},
+			"internal/base/par data data/imaging/prepare data/split data/imaging"},
 		{"internal/collection/mirror/changes",
 			"compares two listings of photos: added, changed, moved, relabelled, removed",
 			""},
@@ -453,6 +455,7 @@ func pages() []Package {
 				"gonum.org/v1/plot golang.org/x/image maragu.dev/gomponents"},
 		{"internal/page/report/photo", "reads the pictures of items for pages",
 			"internal/base/budget internal/base/fileinfo internal/base/par embedding data data/imaging " +
+				"data/imaging/prepare " +
 				"internal/page/report"},
 		{"internal/page/review", "the page for a person's decisions on sub-classes and suspects",
 			"internal/base/atomic internal/base/fileinfo embedding internal/page/theme golang.org/x/image " +
@@ -504,7 +507,7 @@ func services() []Package {
 		{"serve", "the HTTP server: search, changes, access, limits, metrics",
 			"internal/base/batch internal/base/atomic internal/base/budget internal/base/classname " +
 				"internal/base/escape internal/base/option internal/base/fileinfo internal/page/review " +
-				"internal/format/strictjson matrix embedding data data/imaging eval " +
+				"internal/format/strictjson matrix embedding data data/imaging data/imaging/prepare eval " +
 				"internal/compute/projection decide internal/compute/selfmatch internal/collection/lookup " +
 				"internal/collection/mirror run store serve/api internal/network/textencoder " +
 				"github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
@@ -539,7 +542,8 @@ func experiments() []Package {
 				"internal/base/lock internal/base/rootfs internal/format/yamltext internal/jobs embedding " +
 				"matrix train run internal/sweep eval internal/compute/cluster " +
 				"internal/app/experiments/theory/noise internal/app/experiments/theory/isometry " +
-				"internal/app/experiments/theory/field data data/split data/imaging nn objective " +
+				"internal/app/experiments/theory/field data data/split data/imaging data/imaging/prepare nn " +
+				"objective " +
 				"internal/page/report " +
 				"internal/page/report/maps internal/page/report/photo internal/page/report/retrieval " +
 				"internal/page/report/diagnosisreport internal/compute/detection internal/compute/holm " +
@@ -569,7 +573,8 @@ func programs() []Package {
 			"internal/base/budget golang.org/x/term"},
 		{"internal/app/cli/inspect", "`kindred data info`: what is in a data set",
 			"internal/base/budget internal/base/par internal/base/atomic internal/base/escape internal/app/cli " +
-				"internal/app/cli/console internal/app/quality clean data data/split data/imaging golang.org/x/image"},
+				"internal/app/cli/console internal/app/quality clean data data/split data/imaging " +
+				"data/imaging/prepare golang.org/x/image"},
 		{"internal/app/cli/signals", "ends a command when the process is told to stop", "internal/base/critical"},
 		{"internal/app/cli/version", "which build this is", "internal/kernel/simd"},
 		{"internal/app/cli/complete", "completes words of a command line", "*"},

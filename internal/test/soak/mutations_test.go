@@ -14,11 +14,10 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
-
 	"github.com/kindred-ml/kindred/internal/app/cli/customloss"
 	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
@@ -330,7 +329,7 @@ func besideReader(t *testing.T, name string) func(text []byte) error {
 		if err != nil {
 			return err
 		}
-		if _, err := imaging.ParseNormalization(p.Pixels); err != nil {
+		if _, err := prepare.ParseNormalization(p.Pixels); err != nil {
 			panic(fmt.Sprintf("%+v: %v", p, err))
 		}
 		if p.Side < 0 || p.Shorter < 0 || p.Shorter > 0 && p.Shorter < p.Side {

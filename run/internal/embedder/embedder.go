@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/internal/base/batch"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/matrix"
@@ -22,7 +23,7 @@ const maxBatch = 16
 // Embedder embeds images of many goroutines with one network.
 type Embedder struct {
 	net       *nn.Net
-	pipeline  *imaging.Pipeline
+	pipeline  *prepare.Pipeline
 	queue     *batch.Queue[*preparedImage]
 	preparers sync.Pool // of *preparer
 	x         []float32 // a batch
@@ -32,7 +33,7 @@ type Embedder struct {
 // preparer holds what one goroutine at a time needs to prepare an image.
 type preparer struct {
 	decoder *imaging.Decoder
-	scratch imaging.Scratch
+	scratch prepare.Scratch
 	image   imaging.Image
 	x       []float32 // the prepared image
 }
@@ -45,13 +46,13 @@ type preparedImage struct {
 
 // New returns the embedder of a network. cfg says how images are prepared, and decoder makes a decoder for them. err,
 // if not nil, is why images cannot be embedded.
-func New(net *nn.Net, cfg imaging.Config, decoder func() (*imaging.Decoder, error), err error) *Embedder {
+func New(net *nn.Net, cfg prepare.Config, decoder func() (*imaging.Decoder, error), err error) *Embedder {
 	e := &Embedder{net: net, err: err}
 	e.queue = batch.New(maxBatch, e.infer)
 	in := net.Spec().Input
 	if e.err == nil {
 		cfg.Channels = cmp.Or(cfg.Channels, in.C)
-		e.pipeline, e.err = imaging.NewPipeline(cfg)
+		e.pipeline, e.err = prepare.NewPipeline(cfg)
 	}
 	if e.err == nil {
 		_, e.err = decoder()

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/spf13/cobra"
-
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/app/cli/progress"
 	"github.com/kindred-ml/kindred/internal/app/remote/weights"
@@ -16,6 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/xla"
+	"github.com/spf13/cobra"
 )
 
 // newTrain is kindred train, with the flags that say what to compute on.
@@ -78,7 +77,7 @@ func runTrain(cmd *cobra.Command, a *app, f *cli.TrainFlags, on *chosen) error {
 
 // engine puts a run's network on the devices.
 func engine(devices []xla.Device, net *nn.Net, cfg *run.Config) (run.Engine, error) {
-	pixels, err := imaging.ParseNormalization(cfg.Data.Pixels)
+	pixels, err := prepare.ParseNormalization(cfg.Data.Pixels)
 	if err != nil {
 		return nil, err
 	}

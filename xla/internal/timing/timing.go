@@ -9,12 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/internal/app/bench"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
@@ -179,7 +178,7 @@ func (c *Case) work(devices []xla.Device) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	pixels, err := imaging.ParseNormalization("imagenet")
+	pixels, err := prepare.ParseNormalization("imagenet")
 	if err != nil {
 		return nil, err
 	}

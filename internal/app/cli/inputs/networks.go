@@ -9,9 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/app/cli/complete"
 	"github.com/kindred-ml/kindred/internal/app/cli/console"
@@ -22,6 +20,7 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/run"
+	"github.com/spf13/cobra"
 )
 
 // NetworkFlags name a network, where it ends and how its images are
@@ -45,11 +44,11 @@ func (f *NetworkFlags) Add(cmd *cobra.Command) {
 	fs.IntVar(&f.shorter, "shorter", 0,
 		"length of the shorter side before the middle is cropped; default: the network's")
 	fs.Text(&f.pixels, "pixels", "", "range of pixel values, as in data.pixels of a run; default: the network's",
-		complete.Words(imaging.Normalizations()...))
+		complete.Words(prepare.Normalizations()...))
 	fs.Text(&f.fit, "fit", "", "how images are made square: stretch, cover; default: the network's",
 		complete.Words("stretch", "cover"))
 	fs.Text(&f.resample, "resample", "", "Pillow's filter by which images are resized, as in data.resample of a run; "+
-		"default: the network's", complete.Words(imaging.Filters()...))
+		"default: the network's", complete.Words(prepare.Filters()...))
 	fs.Text(&f.colours, "colours", "", "what becomes of colours of another space than sRGB: srgb, raw; default: srgb",
 		complete.Words("srgb", "raw"))
 	fs.WeightsDir(&f.weightsDir)

@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/clean"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/par"
@@ -246,7 +247,7 @@ func takeFingerprints(ctx context.Context, d *data.Dataset, at []int,
 // imageReader has the buffers of one goroutine.
 type imageReader struct {
 	dec       imaging.Decoder
-	resizer   imaging.Resizer
+	resizer   prepare.Resizer
 	im, small imaging.Image
 }
 
@@ -265,7 +266,7 @@ func (e *imageReader) takeFingerprint(ctx context.Context, d *data.Dataset, i in
 func (e *imageReader) reduce(im *imaging.Image) image.Image {
 	const side = 128
 	if im.W > 2*side || im.H > 2*side {
-		box := imaging.Box{X1: float64(im.W), Y1: float64(im.H)}
+		box := prepare.Box{X1: float64(im.W), Y1: float64(im.H)}
 		e.resizer.Resize(&e.small, im, box, min(im.W, side), min(im.H, side))
 		im = &e.small
 	}

@@ -10,14 +10,13 @@ import (
 	"io"
 	"slices"
 
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/basicfont"
 	"golang.org/x/image/math/fixed"
-
-	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // The sheet's measures in pixels.
@@ -123,7 +122,7 @@ func (e *imageReader) paint(ctx context.Context, sheet *image.RGBA, p image.Poin
 	im.SetChannels(3)
 	long := max(im.W, im.H)
 	w, h := max(1, im.W*cell/long), max(1, im.H*cell/long)
-	e.resizer.Resize(&e.small, im, imaging.Box{X1: float64(im.W), Y1: float64(im.H)}, w, h)
+	e.resizer.Resize(&e.small, im, prepare.Box{X1: float64(im.W), Y1: float64(im.H)}, w, h)
 	for y := range h {
 		row := e.small.Row(y)
 		for x := range w {

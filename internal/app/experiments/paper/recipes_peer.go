@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
@@ -136,7 +136,7 @@ func (s *UnseenDataset) peerTask(r recipe, limit time.Duration, p Peer, plans *c
 
 // write writes the job and the images of its parts, prepared as for m.
 func (j *peerJob) write(ctx context.Context, dir string, m *run.Model, test *data.Part, parts *split.Parts) error {
-	pixels, err := imaging.ParseNormalization(m.Config.Data.Pixels)
+	pixels, err := prepare.ParseNormalization(m.Config.Data.Pixels)
 	if err != nil {
 		return err
 	}

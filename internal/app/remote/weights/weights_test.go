@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/internal/app/remote/download"
 	"github.com/kindred-ml/kindred/nn/safetensors"
 	"github.com/kindred-ml/kindred/nn/zoo"
@@ -46,7 +46,7 @@ func TestCatalogIsWellFormed(t *testing.T) {
 		if filepath.Base(e.File) != e.File {
 			t.Errorf("%s: file %q", e.Name, e.File)
 		}
-		if _, err := imaging.ParseNormalization(e.Pixels); err != nil || e.Pixels == "" {
+		if _, err := prepare.ParseNormalization(e.Pixels); err != nil || e.Pixels == "" {
 			t.Errorf("%s: pixels %q: %v", e.Name, e.Pixels, err)
 		}
 		if !slices.Contains(zoo.Networks(), e.Network) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 )
@@ -78,11 +79,11 @@ type reader struct {
 	side   int // longest side of the pictures it returns
 	dec    imaging.Decoder
 	photo  imaging.Image
-	resize imaging.Resizer
+	resize prepare.Resizer
 }
 
 func newReader(side int) *reader {
-	return &reader{side: side, resize: imaging.Resizer{Filter: imaging.Bicubic}}
+	return &reader{side: side, resize: prepare.Resizer{Filter: prepare.Bicubic}}
 }
 
 // reduced returns the photo, reduced if it is too large.
@@ -95,7 +96,7 @@ func (r *reader) reduced() image.Image {
 		return standardImage(&im)
 	}
 	var small imaging.Image
-	whole := imaging.Box{X1: float64(w), Y1: float64(h)}
+	whole := prepare.Box{X1: float64(w), Y1: float64(h)}
 	r.resize.Resize(&small, &r.photo, whole, max(1, w*r.side/long), max(1, h*r.side/long))
 	return standardImage(&small)
 }

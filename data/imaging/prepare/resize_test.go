@@ -1,15 +1,17 @@
-package imaging
+package prepare
 
 import (
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data/imaging"
 )
 
 // pattern is the picture that testdata/resized.py makes.
-func pattern(w, h, c int) *Image {
-	im := NewImage(w, h, c)
+func pattern(w, h, c int) *imaging.Image {
+	im := imaging.NewImage(w, h, c)
 	for i := range im.Pix {
 		im.Pix[i] = uint8(i*i/7 + 3*i)
 	}
@@ -41,9 +43,9 @@ func TestResizeIsPillows(t *testing.T) {
 	filters := map[Filter]bool{}
 	for _, c := range cases {
 		filters[c.Filter] = true
-		im, got := pattern(c.W, c.H, c.C), new(Image)
+		im, got := pattern(c.W, c.H, c.C), new(imaging.Image)
 		if len(c.File) > 0 {
-			dec := Decoder{Smooth: true}
+			dec := imaging.Decoder{Smooth: true}
 			if err := dec.Decode(t.Context(), im, c.File); err != nil {
 				t.Fatal(err)
 			}

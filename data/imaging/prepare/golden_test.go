@@ -1,4 +1,4 @@
-package imaging
+package prepare
 
 import (
 	"encoding/json"
@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data/imaging"
 )
 
 // golden makes pictures of two by every augmentation, and returns some of their
 // values.
 func golden(t *testing.T) map[string][]float32 {
-	colour, grey := NewImage(13, 9, 3), NewImage(13, 9, 1)
+	colour, grey := imaging.NewImage(13, 9, 3), imaging.NewImage(13, 9, 1)
 	for i := range colour.Pix {
 		colour.Pix[i] = uint8(i*i/7 + 3*i)
 	}
@@ -21,7 +23,7 @@ func golden(t *testing.T) map[string][]float32 {
 	}
 	got := map[string][]float32{}
 	add := func(name string, cfg Config) {
-		for which, im := range map[string]*Image{"colour": colour, "grey": grey} {
+		for which, im := range map[string]*imaging.Image{"colour": colour, "grey": grey} {
 			p, err := NewPipeline(cfg)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -29,7 +31,7 @@ func golden(t *testing.T) map[string][]float32 {
 			rng := rand.New(rand.NewPCG(3, 4))
 			var values []float32
 			for range 4 { // draws of one generator
-				var work Image
+				var work imaging.Image
 				work.CopyFrom(im)
 				h, w, c := p.Shape(im.W, im.H, im.C)
 				dst := make([]float32, h*w*c)

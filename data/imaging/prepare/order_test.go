@@ -1,13 +1,15 @@
-package imaging
+package prepare
 
 import (
 	"slices"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data/imaging"
 )
 
 // TestBlueFirst: the values of bn_inception, reckoned by hand, in floats and in bytes.
 func TestBlueFirst(t *testing.T) {
-	image := func(c int, pix ...uint8) *Image { return &Image{W: len(pix) / c, H: 1, C: c, Pix: pix} }
+	image := func(c int, pix ...uint8) *imaging.Image { return &imaging.Image{W: len(pix) / c, H: 1, C: c, Pix: pix} }
 	white := norm(t, "bn_inception").Table(3)[255*3:]
 	for k, want := range []float32{255 - 104, 255 - 117, 255 - 128} {
 		if d := white[k] - want; d < -1e-4 || d > 1e-4 {
@@ -16,7 +18,7 @@ func TestBlueFirst(t *testing.T) {
 	}
 	for _, c := range []struct {
 		channels int
-		im       *Image
+		im       *imaging.Image
 		want     []float32
 	}{
 		{0, image(3, 0, 128, 255, 10, 20, 30), []float32{255 - 104, 128 - 117, 0 - 128, 30 - 104, 20 - 117, 10 - 128}},

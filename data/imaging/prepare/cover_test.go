@@ -1,8 +1,10 @@
-package imaging
+package prepare
 
 import (
 	"math"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data/imaging"
 )
 
 // resized is one axis of PIL's triangle with antialiasing, in float64, of all of n
@@ -72,7 +74,7 @@ func TestCoverCutsWholePixels(t *testing.T) {
 
 // A random cut takes whole pixels too, each of the possible ones.
 func TestRandomCutsAreWholePixels(t *testing.T) {
-	im := NewImage(33, 20, 1)
+	im := imaging.NewImage(33, 20, 1)
 	for i := range im.Pix {
 		im.Pix[i] = uint8(i % 33 * 7)
 	}

@@ -1,10 +1,11 @@
-package imaging
+package prepare
 
 import (
 	"fmt"
 	"math"
 	"math/rand/v2"
 
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/kernel/pix"
 )
 
@@ -37,7 +38,7 @@ func (p *Pipeline) Bytes(w, h int) bool {
 // ApplyBytes is Apply without the normalization, but with the same order of channels and the same random numbers.
 // Normalization.Table has the value of each byte. ApplyBytes panics if dst has the wrong length, or if Bytes returns
 // false.
-func (p *Pipeline) ApplyBytes(dst []uint8, im *Image, rng *rand.Rand, s *Scratch) {
+func (p *Pipeline) ApplyBytes(dst []uint8, im *imaging.Image, rng *rand.Rand, s *Scratch) {
 	h, w, c := p.Shape(im.W, im.H, im.C)
 	if len(dst) != h*w*c || !p.Bytes(im.W, im.H) {
 		panic(fmt.Sprintf("imaging: %d bytes for a sample of %d x %d x %d of %d x %d pixels", len(dst), h, w, c, im.W,
@@ -50,7 +51,7 @@ func (p *Pipeline) ApplyBytes(dst []uint8, im *Image, rng *rand.Rand, s *Scratch
 }
 
 // applyBytes is ApplyBytes with the channels in the image's own order.
-func (p *Pipeline) applyBytes(dst []uint8, im *Image, h, w, c int, rng *rand.Rand, s *Scratch) {
+func (p *Pipeline) applyBytes(dst []uint8, im *imaging.Image, h, w, c int, rng *rand.Rand, s *Scratch) {
 	im.SetChannels(c)
 	a := &p.cfg.Augment
 	part := p.chooseView(im, rng)

@@ -1,10 +1,11 @@
-package imaging
+package prepare
 
 import (
 	"fmt"
 	"math"
 	"math/rand/v2"
 
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/kernel/pix"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
@@ -186,7 +187,7 @@ func (p *Pipeline) Shrink(w, h int) int {
 // Apply writes the sample of im to dst: height x width x channels values. It may change im. All
 // randomness comes from rng. If rng is nil, nothing is random, as in evaluations. It panics if dst
 // has the wrong length.
-func (p *Pipeline) Apply(dst []float32, im *Image, rng *rand.Rand, s *Scratch) {
+func (p *Pipeline) Apply(dst []float32, im *imaging.Image, rng *rand.Rand, s *Scratch) {
 	h, w, c := p.Shape(im.W, im.H, im.C)
 	if len(dst) != h*w*c {
 		panic(fmt.Sprintf("imaging: %d values for a sample of %d x %d x %d", len(dst), h, w, c))
@@ -205,7 +206,7 @@ func swap[T float32 | uint8](v []T) {
 }
 
 // apply is Apply with the channels in the image's own order.
-func (p *Pipeline) apply(dst []float32, im *Image, h, w, c int, rng *rand.Rand, s *Scratch) {
+func (p *Pipeline) apply(dst []float32, im *imaging.Image, h, w, c int, rng *rand.Rand, s *Scratch) {
 	if p.cfg.Rounded {
 		s.bytes = grow(s.bytes, len(dst))
 		p.applyBytes(s.bytes, im, h, w, c, rng, s)
@@ -264,7 +265,7 @@ func (p *Pipeline) warpValues(v []float32, w, h, c int, rng *rand.Rand, s *Scrat
 }
 
 // placeView writes a view of im at w x h to dst, normalised if scaled is set.
-func (p *Pipeline) placeView(dst []float32, im *Image, v view, w, h int, flip, scaled bool, s *Scratch) {
+func (p *Pipeline) placeView(dst []float32, im *imaging.Image, v view, w, h int, flip, scaled bool, s *Scratch) {
 	a, b := s.factors(p, w*im.C, im.C, scaled)
 	if !v.isWhole(im) {
 		s.resizer.Filter, s.resizer.Rounded = p.cfg.Filter, p.cfg.Rounded
@@ -290,12 +291,12 @@ func (p *Pipeline) fillValues(c int) (v [3]float32) {
 }
 
 // isWhole reports whether v is im as it is.
-func (v view) isWhole(im *Image) bool {
+func (v view) isWhole(im *imaging.Image) bool {
 	return v == view{box: Box{0, 0, float64(im.W), float64(im.H)}, w: im.W, h: im.H}
 }
 
 // chooseView returns what of im becomes the result.
-func (p *Pipeline) chooseView(im *Image, rng *rand.Rand) view {
+func (p *Pipeline) chooseView(im *imaging.Image, rng *rand.Rand) view {
 	a, tw, th := &p.cfg.Augment, p.cfg.Width, p.cfg.Height
 	v := view{box: Box{0, 0, float64(im.W), float64(im.H)}, w: tw, h: th}
 	switch {

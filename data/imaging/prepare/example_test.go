@@ -1,4 +1,4 @@
-package imaging_test
+package prepare_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/data/imaging/prepare"
 )
 
 // One picture, from its file to the values that a network takes.
@@ -27,20 +28,20 @@ func Example() {
 	if err := dec.Decode(context.Background(), &im, file.Bytes()); err != nil {
 		log.Fatal(err)
 	}
-	cfg := imaging.Config{Width: 224, Height: 224, Fit: imaging.Cover, Shorter: 256}
+	cfg := prepare.Config{Width: 224, Height: 224, Fit: prepare.Cover, Shorter: 256}
 	if err := cfg.Normalize.UnmarshalText([]byte("imagenet")); err != nil {
 		log.Fatal(err)
 	}
 	if err := cfg.Augment.UnmarshalText([]byte("standard")); err != nil {
 		log.Fatal(err)
 	}
-	p, err := imaging.NewPipeline(cfg)
+	p, err := prepare.NewPipeline(cfg)
 	if err != nil {
 		log.Fatal(err)
 	}
 	h, w, c := p.Shape(im.W, im.H, im.C)
 	sample := make([]float32, h*w*c)
-	var scratch imaging.Scratch
+	var scratch prepare.Scratch
 	p.Apply(sample, &im, nil, &scratch) // the evaluation's view
 	fmt.Printf("%d x %d x %d, first pixel %.3f\n", h, w, c, sample[:3])
 	p.Apply(sample, &im, rand.New(rand.NewPCG(1, 2)), &scratch) // a view for training

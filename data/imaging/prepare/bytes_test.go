@@ -1,13 +1,15 @@
-package imaging
+package prepare
 
 import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data/imaging"
 )
 
 // bytesOf is apply's ApplyBytes, put through the table.
-func bytesOf(t *testing.T, cfg Config, im *Image, seed uint64) []float32 {
+func bytesOf(t *testing.T, cfg Config, im *imaging.Image, seed uint64) []float32 {
 	t.Helper()
 	p, err := NewPipeline(cfg)
 	if err != nil {

@@ -1,16 +1,18 @@
-package imaging
+package prepare
 
 import (
 	"bytes"
 	"fmt"
 	"image/jpeg"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data/imaging"
 )
 
 // BenchmarkPrepare decodes and resizes photographs: unrounded and reduced while they are decoded, and as Pillow does.
 func BenchmarkPrepare(b *testing.B) {
 	for _, size := range [][2]int{{500, 375}, {4000, 3000}} {
-		im := NewImage(size[0], size[1], 3)
+		im := imaging.NewImage(size[0], size[1], 3)
 		for i := range im.Pix {
 			im.Pix[i] = uint8(i/3%size[0]/3 + i/3/size[0]/2 + i*i%13)
 		}
@@ -31,7 +33,8 @@ func BenchmarkPrepare(b *testing.B) {
 					name += "-rounded"
 				}
 				b.Run(name, func(b *testing.B) {
-					dec, pic, s, dst := Decoder{Shrink: p.Shrink, Smooth: true}, new(Image), new(Scratch),
+					dec, pic := imaging.Decoder{Shrink: p.Shrink, Smooth: true}, new(imaging.Image)
+					s, dst := new(Scratch),
 						make([]float32, side*side*3)
 					for b.Loop() {
 						if err := dec.Decode(b.Context(), pic, file.Bytes()); err != nil {

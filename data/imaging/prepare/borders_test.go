@@ -1,11 +1,11 @@
-package imaging
+package prepare
 
 import (
-	"image"
-	"image/color"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data/imaging"
 )
 
 // TestFilters compares both kernels with their definitions: the triangle, and
@@ -67,7 +67,7 @@ func TestCropAtTheSameSize(t *testing.T) {
 }
 
 // naive enlarges box to the size of im, bilinear, to [0, 1].
-func naive(dst []float32, im *Image, box Box, flip bool) {
+func naive(dst []float32, im *imaging.Image, box Box, flip bool) {
 	axis := func(lo, hi float64, n, i int) []float64 {
 		w, sum := make([]float64, n), 0.0
 		for k := range w {
@@ -190,25 +190,6 @@ func TestEraseBox(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {1, 9}, {9, 1}} { // nothing smaller than the image
 		if _, _, _, _, ok := eraseBox(size[0], size[1], rng); ok {
 			t.Errorf("erased a part of %v", size)
-		}
-	}
-}
-
-// TestRefuse: images without pixels, and those of more than allowed.
-func TestRefuse(t *testing.T) {
-	for _, tc := range []struct {
-		w, h, limit int
-		ok          bool
-	}{
-		{1, 1, 1, true}, {0, 1, 9, false}, {1, 0, 9, false}, {-1, 1, 9, false}, {1, -1, 9, false}, {0, 0, 9, false},
-		{3, 3, 9, true}, {3, 3, 8, false}, {9, 1, 9, true}, {1, 9, 9, true}, {10, 1, 9, false}, {1, 10, 9, false},
-		{4, 2, 9, true},
-		{math.MaxInt, math.MaxInt, 1 << 30, false},
-	} {
-		p := &Picture{Header: Header{format: &pngFormat}, source: &source{
-			cfg: image.Config{Width: tc.w, Height: tc.h, ColorModel: color.GrayModel}}}
-		if err := p.checkLimits(&Decoder{MaxPixels: tc.limit}, nil); (err == nil) != tc.ok {
-			t.Errorf("%d x %d of %d: %v", tc.w, tc.h, tc.limit, err)
 		}
 	}
 }

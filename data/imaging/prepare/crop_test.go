@@ -1,6 +1,10 @@
-package imaging
+package prepare
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/kindred-ml/kindred/data/imaging"
+)
 
 // TestCropWithoutResizing: an image whose shorter side needs no resizing loses pixels at its ends alone, whether or not
 // it is prepared exactly as Pillow does.
@@ -11,7 +15,7 @@ func TestCropWithoutResizing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var im Image
+			var im imaging.Image
 			im.Reset(size[0], size[1], 3)
 			for i := range im.Pix {
 				im.Pix[i] = uint8(i)

@@ -1,9 +1,10 @@
-package imaging
+package prepare
 
 import (
 	"fmt"
 	"math"
 
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/kernel/pix"
 )
 
@@ -129,7 +130,7 @@ func grow[T any](s []T, n int) []T {
 
 // Resize resamples box of src to w x h pixels into dst, whose memory is reused, and rounds to 8
 // bits. dst and src must be different images. It panics if the box is empty or leaves the image.
-func (r *Resizer) Resize(dst, src *Image, box Box, w, h int) {
+func (r *Resizer) Resize(dst, src *imaging.Image, box Box, w, h int) {
 	dst.Reset(w, h, src.C)
 	v := view{box: box, w: w, h: h}
 	if r.Rounded {
@@ -153,7 +154,7 @@ func (r *Resizer) Resize(dst, src *Image, box Box, w, h int) {
 
 // resample resamples w x h pixels of a view of src, possibly mirrored, and writes a*v + b for the
 // values v from 0 to 255. a and b have an element for each value of a row.
-func (r *Resizer) resample(dst []float32, src *Image, v view, w, h int, mirror bool, a, b []float32) {
+func (r *Resizer) resample(dst []float32, src *imaging.Image, v view, w, h int, mirror bool, a, b []float32) {
 	r.prepare(src, v, w, h, mirror)
 	line := w * src.C
 	for y := range h {
@@ -162,7 +163,7 @@ func (r *Resizer) resample(dst []float32, src *Image, v view, w, h int, mirror b
 }
 
 // resampleRounded resamples w x h pixels of a view of src as Resizer.Rounded says, possibly mirrored.
-func (r *Resizer) resampleRounded(dst []uint8, src *Image, v view, w, h int, mirror bool) {
+func (r *Resizer) resampleRounded(dst []uint8, src *imaging.Image, v view, w, h int, mirror bool) {
 	r.setAxes(src, v, w, h, mirror)
 	line := w * src.C
 	top, bottom := r.rows()
@@ -182,7 +183,7 @@ func (r *Resizer) resampleRounded(dst []uint8, src *Image, v view, w, h int, mir
 }
 
 // setAxes computes the weights of both directions.
-func (r *Resizer) setAxes(src *Image, v view, w, h int, mirror bool) {
+func (r *Resizer) setAxes(src *imaging.Image, v view, w, h int, mirror bool) {
 	box := v.box
 	if !(box.X0 >= 0 && box.Y0 >= 0 && box.X1 <= float64(src.W) && box.Y1 <= float64(src.H) && box.X0 < box.X1 &&
 		box.Y0 < box.Y1) || w < 1 || h < 1 {
@@ -197,7 +198,7 @@ func (r *Resizer) setAxes(src *Image, v view, w, h int, mirror bool) {
 }
 
 // pixels returns row y of a picture of three channels, with a byte after its last pixel.
-func (r *Resizer) pixels(src *Image, y int) []uint8 {
+func (r *Resizer) pixels(src *imaging.Image, y int) []uint8 {
 	in := src.Pix[3*src.W*y:]
 	if y == src.H-1 { // the one row with nothing after it
 		r.last = append(append(r.last[:0], in...), 0)
@@ -207,7 +208,7 @@ func (r *Resizer) pixels(src *Image, y int) []uint8 {
 }
 
 // prepare runs the horizontal pass over the rows that the vertical pass needs.
-func (r *Resizer) prepare(src *Image, v view, w, h int, mirror bool) {
+func (r *Resizer) prepare(src *imaging.Image, v view, w, h int, mirror bool) {
 	r.setAxes(src, v, w, h, mirror)
 	line := w * src.C
 	top, bottom := r.rows()

@@ -1,17 +1,18 @@
-package imaging
+package prepare
 
 import (
 	"bytes"
-	"image"
 	"image/jpeg"
 	"math"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data/imaging"
 )
 
 // waves is a picture of slow waves in all colours, as JPEG of the given orientation.
 func waves(t *testing.T, w, h, orientation int) []byte {
 	t.Helper()
-	im := NewImage(w, h, 3)
+	im := imaging.NewImage(w, h, 3)
 	for y := range h {
 		for x := range w {
 			for c := range 3 {
@@ -84,9 +85,9 @@ func TestShrunkViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	view := func(file []byte, shrink func(w, h int) int) (*Image, []float32) {
-		dec := Decoder{Shrink: shrink}
-		im := new(Image)
+	view := func(file []byte, shrink func(w, h int) int) (*imaging.Image, []float32) {
+		dec := imaging.Decoder{Shrink: shrink}
+		im := new(imaging.Image)
 		if err := dec.Decode(t.Context(), im, file); err != nil {
 			t.Fatal(err)
 		}
@@ -118,22 +119,6 @@ func TestShrunkViews(t *testing.T) {
 		}
 		if mean := sum / float64(len(want)); mean > 0.7 || worst > 4 {
 			t.Errorf("orientation %d: off by %.2f levels of 255, %.1f at most", o, mean, worst)
-		}
-	}
-}
-
-// Files that only the standard library reads, and other formats, keep their size.
-func TestShrinkIsForJPEGAlone(t *testing.T) {
-	dec := Decoder{Shrink: func(w, h int) int { return 8 }}
-	var im Image
-	for _, name := range []string{"jpeg-cmyk.jpg", "png-rgb.png"} {
-		b := formatFile(t, name)
-		if err := dec.Decode(t.Context(), &im, b); err != nil {
-			t.Fatal(err)
-		}
-		cfg, _, err := image.DecodeConfig(bytes.NewReader(b))
-		if err != nil || im.W != cfg.Width || im.H != cfg.Height {
-			t.Errorf("%s: %d x %d of %d x %d (%v)", name, im.W, im.H, cfg.Width, cfg.Height, err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package imaging
+package prepare
 
 import (
 	"math"
@@ -6,21 +6,23 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/data/imaging"
 )
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
 // noise is an image of random pixels.
-func noise(w, h, c int, seed uint64) *Image {
+func noise(w, h, c int, seed uint64) *imaging.Image {
 	rng := newRand(seed)
-	im := NewImage(w, h, c)
+	im := imaging.NewImage(w, h, c)
 	for i := range im.Pix {
 		im.Pix[i] = uint8(rng.IntN(256))
 	}
 	return im
 }
 
-func apply(t *testing.T, cfg Config, im *Image, rng *rand.Rand) []float32 {
+func apply(t *testing.T, cfg Config, im *imaging.Image, rng *rand.Rand) []float32 {
 	t.Helper()
 	p, err := NewPipeline(cfg)
 	if err != nil {
@@ -43,7 +45,7 @@ func norm(t *testing.T, text string) Normalization {
 }
 
 func TestNormalizations(t *testing.T) {
-	im := &Image{W: 2, H: 1, C: 3, Pix: []uint8{0, 128, 255, 10, 20, 30}}
+	im := &imaging.Image{W: 2, H: 1, C: 3, Pix: []uint8{0, 128, 255, 10, 20, 30}}
 	for name, f := range map[string]func(v float64, c int) float64{
 		"":          func(v float64, _ int) float64 { return v / 255 },
 		"unit":      func(v float64, _ int) float64 { return v / 255 },
@@ -61,7 +63,7 @@ func TestNormalizations(t *testing.T) {
 			return (v/255 - []float64{0.485, 0.456, 0.406}[c]) / []float64{0.229, 0.224, 0.225}[c]
 		},
 	} {
-		same := &Image{2, 1, 3, slices.Clone(im.Pix)}
+		same := &imaging.Image{W: 2, H: 1, C: 3, Pix: slices.Clone(im.Pix)}
 		for i, got := range apply(t, Config{Normalize: norm(t, name)}, same, nil) {
 			if want := f(float64(im.Pix[i]), i%3); math.Abs(float64(got)-want) > 1e-5 {
 				t.Errorf("%s: value %d is %v, want %v", name, i, got, want)
@@ -71,7 +73,7 @@ func TestNormalizations(t *testing.T) {
 }
 
 func TestChannels(t *testing.T) {
-	im := &Image{1, 1, 3, []uint8{100, 150, 200}}
+	im := &imaging.Image{W: 1, H: 1, C: 3, Pix: []uint8{100, 150, 200}}
 	im.SetChannels(1)
 	// 0.299*100 + 0.587*150 + 0.114*200 = 140.75
 	if !slices.Equal(im.Pix, []uint8{141}) {
@@ -84,7 +86,7 @@ func TestChannels(t *testing.T) {
 }
 
 // resizeNaive is the definition: a weighted sum over the whole image in float64.
-func resizeNaive(src *Image, box Box, w, h int, f Filter) []float64 {
+func resizeNaive(src *imaging.Image, box Box, w, h int, f Filter) []float64 {
 	weights := func(n, out int, lo, hi float64, i int) []float64 {
 		scale := (hi - lo) / float64(out)
 		stretch := max(1, scale)
@@ -123,7 +125,7 @@ func resizeNaive(src *Image, box Box, w, h int, f Filter) []float64 {
 
 func TestResizeAgainstDefinition(t *testing.T) {
 	var r Resizer
-	dst := new(Image)
+	dst := new(imaging.Image)
 	for _, f := range []Filter{Bilinear, Bicubic, Lanczos, Hamming, BoxFilter} {
 		r.Filter = f
 		for _, c := range []int{1, 3} {
@@ -163,11 +165,11 @@ func TestResizeAgainstDefinition(t *testing.T) {
 
 func TestResizeKeepsConstantsAndIdentity(t *testing.T) {
 	var r Resizer
-	src := NewImage(13, 9, 3)
+	src := imaging.NewImage(13, 9, 3)
 	for i := range src.Pix {
 		src.Pix[i] = 201
 	}
-	dst := new(Image)
+	dst := new(imaging.Image)
 	for _, to := range [][2]int{{1, 1}, {5, 40}, {13, 9}, {100, 3}} {
 		r.Resize(dst, src, Box{0, 0, 13, 9}, to[0], to[1])
 		for _, v := range dst.Pix {
@@ -191,7 +193,7 @@ func TestResizeKeepsConstantsAndIdentity(t *testing.T) {
 
 func TestCoverFit(t *testing.T) {
 	// Columns have the value of their number.
-	im := NewImage(20, 10, 1)
+	im := imaging.NewImage(20, 10, 1)
 	for i := range im.Pix {
 		im.Pix[i] = uint8(i % 20)
 	}
@@ -214,7 +216,7 @@ func TestCoverFit(t *testing.T) {
 }
 
 // raw is a copy of im's values as the pipeline handles them.
-func raw(im *Image) []float32 {
+func raw(im *imaging.Image) []float32 {
 	v := make([]float32, len(im.Pix))
 	for i, p := range im.Pix {
 		v[i] = float32(p)
@@ -403,7 +405,7 @@ func TestPresets(t *testing.T) {
 		differ := false
 		for _, c := range []int{1, 3} {
 			for seed := range uint64(20) {
-				im := func() *Image { return noise(20, 24, c, 8) }
+				im := func() *imaging.Image { return noise(20, 24, c, 8) }
 				one, two := apply(t, cfg, im(), newRand(seed)), apply(t, cfg, im(), newRand(seed))
 				if !slices.Equal(one, two) {
 					t.Fatalf("%s: one seed, two results", name)
@@ -432,7 +434,7 @@ func TestPresets(t *testing.T) {
 }
 
 func TestFillFollowsTheBackground(t *testing.T) {
-	white := NewImage(12, 12, 1)
+	white := imaging.NewImage(12, 12, 1)
 	for i := range white.Pix {
 		white.Pix[i] = 255
 	}
@@ -445,7 +447,7 @@ func TestFillFollowsTheBackground(t *testing.T) {
 }
 
 func TestErase(t *testing.T) {
-	im := NewImage(20, 20, 1)
+	im := imaging.NewImage(20, 20, 1)
 	for i := range im.Pix {
 		im.Pix[i] = 255
 	}
