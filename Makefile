@@ -84,7 +84,7 @@ mpi:
 
 # Every kernel has three levels (AVX-512, AVX2, plain Go); what stands on them is
 # tested at each level that this machine has.
-KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/qgemm ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./internal/network/conv ./internal/network/attention ./nn ./matrix ./internal/compute/pair ./loss ./objective
+KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/qgemm ./internal/kernel/pix ./data/imaging ./data/imaging/prepare ./internal/kernel/scan ./internal/network/conv ./internal/network/attention ./nn ./matrix ./internal/compute/pair ./loss ./objective
 
 # What drives the whole program through every documented command, and a browser through
 # every page: no part of make test, as it takes as long as half of all else.
@@ -161,7 +161,7 @@ soak:
 # conditions that take turns: make stress RUNS=5 CONDITIONS=freeze,load STRESSED=./serve.
 # docs/design/testing.md has the conditions, and what has been found so.
 STRESSED = ./index ./serve/... ./internal/jobs/... ./internal/app/remote/... ./internal/collection/mirror/... ./internal/base/... ./store/... \
-	./data ./train ./run ./internal/sweep ./internal/compute/projection ./internal/app/cli/shards ./internal/app/cli/inspect ./internal/test/systems ./cmd/kindred
+	./data/... ./train ./run/... ./internal/sweep ./internal/compute/projection ./internal/app/cli/shards ./internal/app/cli/inspect ./internal/test/systems ./cmd/kindred
 RUNS = 20
 CONDITIONS =
 
@@ -181,7 +181,7 @@ stress:
 # Packages with goroutines of their own, or whose work par spreads over the cores.
 # Those that compute much run what uses all cores once, as the race detector makes
 # them ten times slower. It needs cgo, and makes allocations of its own.
-RACE_ALL = ./internal/base/par ./internal/base/budget ./internal/compute/pair ./objective ./train ./data ./internal/app/cli/inspect ./internal/compute/cluster \
+RACE_ALL = ./internal/base/par ./internal/base/budget ./internal/compute/pair ./objective ./train ./data ./data/internal/... ./data/split ./data/sample ./internal/app/cli/inspect ./internal/compute/cluster \
 	./internal/app/experiments/theory/field ./index ./internal/jobs ./internal/jobs/queue ./internal/jobs/natsserver ./serve/... ./internal/app/remote/... ./internal/collection/mirror/watch
 RACE_SOME = ./cmd/kindred ./internal/network/conv ./internal/network/attention ./matrix ./nn ./train ./run ./internal/sweep ./internal/compute/projection ./eval ./internal/app/experiments/theory/isometry ./internal/app/experiments/theory/noise
 RACE_TESTS = SameBits|Moments|BatchSizes|Stop|Interrupted|Learns|Features|TestSweep$$

@@ -14,7 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/rootfs"
 )
 
-// openFiles lists the images at paths; see data.OpenFiles.
+// OpenFiles lists the images at paths; see data.OpenFiles.
 func OpenFiles(ctx context.Context, paths []string) (*Set, error) {
 	s := newSet("files", "files", nil, Options{})
 	among := fmt.Sprintf("among %d paths", len(paths))

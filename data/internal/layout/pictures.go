@@ -283,10 +283,10 @@ func (p *pictureTables) Digest(i int, buf []byte) (string, []byte, error) {
 	if err != nil {
 		return "", buf, err
 	}
-	return tree.Sha256Hex(b), b, nil
+	return tree.SHA256Hex(b), b, nil
 }
 
-// size returns the size of the image, or 0 if it cannot be read.
+// Size returns the size of the image, or 0 if it cannot be read.
 func (p *pictureTables) Size(i int) int64 {
 	b, err := p.Read(i, nil)
 	if err != nil {

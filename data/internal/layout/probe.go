@@ -86,7 +86,7 @@ func find(ctx context.Context, t *listing) (l *layout, marks []string) {
 	return nil, nil
 }
 
-// openTreeSet reads the set in t itself, or in the only folder in t, or in the only archive in a folder.
+// OpenTree reads the set in t itself, or in the only folder in t, or in the only archive in a folder.
 func OpenTree(ctx context.Context, t tree.Tree, name string, opt Options) (*Set, error) {
 	whole := &listing{Tree: t}
 	in := whole
@@ -151,7 +151,7 @@ func soleZip(ctx context.Context, t *listing) (zip tree.Folder, ok bool) {
 	return f.Sub(found[0]), !images && (err == nil || errors.Is(err, tree.ErrStop))
 }
 
-// openSet finds and reads the set that what means: shards, features, a file of one set, a folder or an archive.
+// Open finds and reads the set that what means: shards, features, a file of one set, a folder or an archive.
 // homes are the folders of sets by name.
 func Open(ctx context.Context, what string, homes []string, opt Options) (*Set, error) {
 	if s, ok, err := openTable(ctx, what, opt); ok {
@@ -209,7 +209,7 @@ func notFoundf(format string, args ...any) error { return &notFoundError{fmt.Spr
 func (e *notFoundError) Error() string { return e.text }
 func (e *notFoundError) Unwrap() error { return fs.ErrNotExist }
 
-// isName reports whether what is the name of a set in one of homes, instead of a path.
+// IsName reports whether what is the name of a set in one of homes, instead of a path.
 func IsName(what string, homes []string) bool {
 	if isFeatures(what) || strings.ContainsAny(what, `/\`) {
 		return false

@@ -15,7 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// set is a data set as its files list it, in plain values. Fields that are not explained are as in data.Dataset.
+// Set is a data set as its files list it, in plain values. Fields that are not explained are as in data.Dataset.
 type Set struct {
 	Name, Layout string
 	Names        []string
@@ -49,7 +49,7 @@ type Set struct {
 	marks []string // the files that the layout was recognised by
 }
 
-// layoutOptions are the fields of data.OpenOptions with the same names.
+// Options are the fields of data.OpenOptions with the same names.
 type Options struct {
 	Labels                                            string
 	Formats                                           []embedding.Format
@@ -58,7 +58,7 @@ type Options struct {
 	Columns                                           []string
 }
 
-// labelColumn has the label of every sample: its class in Text, or its number.
+// Column has the label of every sample: its class in Text, or its number.
 type Column struct {
 	Name    string
 	Text    []string

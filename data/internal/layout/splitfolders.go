@@ -52,7 +52,7 @@ func findSplitFolders(names []string) *folderLayout {
 	return withoutSplit(names, parts, 0)
 }
 
-// commonFolders returns the number of folders that all images have in common.
+// CommonFolders returns the number of folders that all images have in common.
 func CommonFolders(parts [][]string) int {
 	n := len(parts[0])
 	for _, p := range parts {

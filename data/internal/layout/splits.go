@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// role is the set of roles of a sample, with the bits of data.Split.
+// Role is the set of roles of a sample, with the bits of data.Split.
 type Role uint8
 
 const (

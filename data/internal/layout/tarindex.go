@@ -274,7 +274,7 @@ func (t *tarShards) Digest(i int, buf []byte) (string, []byte, error) {
 	if err != nil {
 		return "", buf, err
 	}
-	return tree.Sha256Hex(b), b, nil
+	return tree.SHA256Hex(b), b, nil
 }
 
 func (t *tarShards) Size(i int) int64 { return t.places[i].size }

@@ -14,7 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// files is a Source of image files.
+// Files is a Source of image files.
 type Files struct {
 	list    []file
 	w, h, c int
@@ -26,10 +26,10 @@ type file struct {
 	name string
 }
 
-// add appends the file of a sample.
+// Add appends the file of a sample.
 func (f *Files) Add(t Tree, name string) { f.list = append(f.list, file{t, name}) }
 
-// keep keeps the files at some places.
+// Keep keeps the files at some places.
 func (f *Files) Keep(places []int) {
 	list := make([]file, len(places))
 	for k, i := range places {
@@ -38,26 +38,26 @@ func (f *Files) Keep(places []int) {
 	f.list = list
 }
 
-// count returns the number of files.
+// Count returns the number of files.
 func (f *Files) Count() int { return len(f.list) }
 
-// name returns the name of the file of sample i in its tree.
+// Name returns the name of the file of sample i in its tree.
 func (f *Files) Name(i int) string { return f.list[i].name }
 
-// stat describes the file of sample i without opening it.
+// Stat describes the file of sample i without opening it.
 func (f *Files) Stat(i int) Stat { return f.list[i].tree.Stat(f.list[i].name) }
 
-// isRemote reports whether a file is neither in a folder nor in an archive on this machine.
+// IsRemote reports whether a file is neither in a folder nor in an archive on this machine.
 func (f *Files) IsRemote() bool {
 	return slices.ContainsFunc(f.list, func(at file) bool { return IsRemote(at.tree) })
 }
 
-// setShape sets the shape that all images have.
+// SetShape sets the shape that all images have.
 func (f *Files) SetShape(w, h, c int) { f.w, f.h, f.c = w, h, c }
 
 func (f *Files) Shape() (w, h, c int) { return f.w, f.h, f.c }
 
-// content reads the file of sample i, into buf if it is large enough.
+// Content reads the file of sample i, into buf if it is large enough.
 func (f *Files) Content(i int, buf []byte) ([]byte, error) {
 	return f.list[i].tree.Read(f.list[i].name, buf)
 }
@@ -76,7 +76,7 @@ func (f *Files) Read(ctx context.Context, i int, dst *imaging.Image, dec *imagin
 	return nil
 }
 
-// sourceOf returns the source of all images of a tree, in its order.
+// NewFiles returns the source of all images of a tree, in its order.
 func NewFiles(t *Sharded) *Files {
 	f := &Files{list: make([]file, len(t.names))}
 	for i, n := range t.names {
@@ -85,10 +85,10 @@ func NewFiles(t *Sharded) *Files {
 	return f
 }
 
-// unreadable is the digest of a file that cannot be read. Decoding the file gives the error.
+// Unreadable is the digest of a file that cannot be read. Decoding the file gives the error.
 const Unreadable = "unreadable"
 
-// digests returns digests of the files of some samples, until ctx ends.
+// Digests returns digests of the files of some samples, until ctx ends.
 func (f *Files) Digests(ctx context.Context, index []int) []string {
 	sums := make([]string, len(index))
 	room := sync.Pool{New: func() any { return new([]byte) }}
@@ -132,14 +132,14 @@ func closer(t Tree) io.Closer {
 	return c
 }
 
-// closeTree closes the files that t holds open.
+// Close closes the files that t holds open.
 func Close(t Tree) {
 	if c := closer(t); c != nil {
 		c.Close()
 	}
 }
 
-// asFolder returns t as a folder, if it is one.
+// AsFolder returns t as a folder, if it is one.
 func AsFolder(t Tree) (Folder, bool) {
 	if s, ok := t.(Sub); ok {
 		f, ok := AsFolder(s.Tree)
@@ -149,10 +149,10 @@ func AsFolder(t Tree) (Folder, bool) {
 	return f, ok
 }
 
-// isImageName reports whether folder layouts take a file for an image.
+// IsImageName reports whether folder layouts take a file for an image.
 func IsImageName(name string) bool { return imaging.IsReadableName(name) }
 
-// isImage is isImageName for a file of t. If the decoder for a name is missing, the content of a file in a folder
+// IsImage is isImageName for a file of t. If the decoder for a name is missing, the content of a file in a folder
 // decides: phones and programs also give JPEG files the name of a HEIC file.
 func IsImage(t Tree, name string) bool {
 	if IsImageName(name) || !imaging.NeedsDecoder(name) {
@@ -175,7 +175,7 @@ func IsImage(t Tree, name string) bool {
 // headSize is larger than the marker segments of a JPEG file up to the end of its EXIF block.
 const headSize = 128 << 10
 
-// head returns the part of the file of sample i that may hold the EXIF block: the beginning of a JPEG file in a
+// Head returns the part of the file of sample i that may hold the EXIF block: the beginning of a JPEG file in a
 // folder, or all of another file. buf is a buffer to read into.
 func (f *Files) Head(i int, buf []byte) ([]byte, error) {
 	at := f.list[i]

@@ -13,13 +13,13 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 )
 
-// fsTree is the tree of an fs.FS: files in the program, in memory, or in another kind of archive.
+// FS is the tree of an fs.FS: files in the program, in memory, or in another kind of archive.
 type FS struct {
 	files fs.FS
 	name  string
 }
 
-// newFS returns the tree of a file system.
+// NewFS returns the tree of a file system.
 func NewFS(files fs.FS, name string) FS { return FS{files: files, name: name} }
 
 func (s FS) Location() string { return s.name }
@@ -107,11 +107,11 @@ func (s FS) Digest(name string, buf []byte) (string, []byte, error) {
 	if err != nil {
 		return "", buf, err
 	}
-	return Sha256Hex(b), buf, nil
+	return SHA256Hex(b), buf, nil
 }
 
-// sha256Hex returns the SHA-256 of b.
-func Sha256Hex(b []byte) string {
+// SHA256Hex returns the SHA-256 of b.
+func SHA256Hex(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }

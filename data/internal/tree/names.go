@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// unwritableReason returns the reason why s cannot be written to lists, tables and JSON and read back, or "".
+// UnwritableReason returns the reason why s cannot be written to lists, tables and JSON and read back, or "".
 func UnwritableReason(s string) string {
 	if !utf8.ValidString(s) {
 		return "is not valid UTF-8"
@@ -23,12 +23,12 @@ func UnwritableReason(s string) string {
 	return ""
 }
 
-// unwritableNameReason is the reason for leaving out a file with an illegible name.
+// UnwritableNameReason is the reason for leaving out a file with an illegible name.
 func UnwritableNameReason(name string) string {
 	return "the name " + UnwritableReason(name) + " (rename it)"
 }
 
-// findInTree returns the name in t of a file that a list names. Unicode writes é in two ways, composed (NFC)
+// FindName returns the name in t of a file that a list names. Unicode writes é in two ways, composed (NFC)
 // and decomposed (NFD), and a list may come from another system than its files. The name is unchanged
 // if there is such a file, or no file in another form.
 func FindName(t Tree, name string) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 )
 
-// leftOut are files or samples that were left out for one reason.
+// LeftOut are files or samples that were left out for one reason.
 type LeftOut struct {
 	Reason string
 	Count  int
@@ -19,7 +19,7 @@ type LeftOut struct {
 	Used   bool     // they were used nevertheless, but changed as Reason says
 }
 
-// leftOutNames is the most names in leftOut.First.
+// MaxNames is the most names in leftOut.First.
 const MaxNames = 5
 
 // String returns the count, the reason and the first names on one line.
@@ -40,7 +40,7 @@ func (l LeftOut) String() string {
 	return fmt.Sprintf("left out %d: %s: %s%s", l.Count, l.Reason, strings.Join(first, ", "), more)
 }
 
-// countLeftOut adds a number of items to the list, and names the first few of a reason.
+// Count adds a number of items to the list, and names the first few of a reason.
 func Count(list []LeftOut, reason string, count int, names ...string) []LeftOut {
 	i := slices.IndexFunc(list, func(l LeftOut) bool { return l.Reason == reason })
 	if i < 0 {
@@ -53,7 +53,7 @@ func Count(list []LeftOut, reason string, count int, names ...string) []LeftOut 
 	return list
 }
 
-// notSampleReason returns the reason why a file of t is not taken for an image, or "".
+// NotSampleReason returns the reason why a file of t is not taken for an image, or "".
 func NotSampleReason(t Tree, name string) string {
 	switch {
 	case !IsImage(t, name):
@@ -64,7 +64,7 @@ func NotSampleReason(t Tree, name string) string {
 	return ""
 }
 
-// notImageReason returns the reason why a file with this name is not taken for an image.
+// NotImageReason returns the reason why a file with this name is not taken for an image.
 func NotImageReason(name string) string {
 	if imaging.NeedsDecoder(name) {
 		return "no decoder for HEIC ('kindred formats get heic' fetches one; or convert them to JPEG)"
@@ -81,7 +81,7 @@ func NotImageReason(name string) string {
 	}
 }
 
-// leftOutSentence returns a list of what was left out, to be appended to a sentence.
+// Sentence returns a list of what was left out, to be appended to a sentence.
 func Sentence(left []LeftOut) string {
 	said := ""
 	for _, l := range left {
@@ -90,9 +90,9 @@ func Sentence(left []LeftOut) string {
 	return said
 }
 
-// reasonUnlabelled is the start of the reason for leaving out samples without a label: an empty field, a null
+// ReasonUnlabelled is the start of the reason for leaving out samples without a label: an empty field, a null
 // or a missing key.
 const ReasonUnlabelled = "without the label that others have"
 
-// noLabelReason returns the reason for leaving out samples without a label in a column.
+// NoLabelReason returns the reason for leaving out samples without a label in a column.
 func NoLabelReason(column string) string { return ReasonUnlabelled + " (" + column + ")" }

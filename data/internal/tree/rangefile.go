@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 )
 
-// rangeFile is an open file; any range of it can be read.
+// RangeFile is an open file; any range of it can be read.
 type RangeFile struct {
 	io.ReaderAt
 	io.Closer
@@ -17,7 +17,7 @@ type RangeFile struct {
 	State string
 }
 
-// openRanged opens a file of t for reading by ranges.
+// OpenRanged opens a file of t for reading by ranges.
 func OpenRanged(t Tree, name string) (*RangeFile, error) {
 	switch t := t.(type) {
 	case Folder:
@@ -85,7 +85,7 @@ func (s FS) openRanged(name string) (*RangeFile, error) {
 	return r, nil
 }
 
-// isRemote reports whether t is neither a folder nor an archive on this machine.
+// IsRemote reports whether t is neither a folder nor an archive on this machine.
 func IsRemote(t Tree) bool {
 	_, remote := baseTree(t).(FS)
 	return remote

@@ -8,7 +8,7 @@ import (
 	"path"
 )
 
-// shardedTree is the tree of the images in shards, which are tar files or tables. A name is SHARD/IMAGE.
+// Sharded is the tree of the images in shards, which are tar files or tables. A name is SHARD/IMAGE.
 type Sharded struct {
 	base   Tree // the tree that holds the shards
 	names  []string
@@ -16,7 +16,7 @@ type Sharded struct {
 	images Images
 }
 
-// shards reads images by their number.
+// Images reads images by their number.
 type Images interface {
 	Read(i int, buf []byte) ([]byte, error)
 	// digest is as in tree.
@@ -24,7 +24,7 @@ type Images interface {
 	Size(i int) int64
 }
 
-// newSharded makes the tree of the images with the given names.
+// NewSharded makes the tree of the images with the given names.
 func NewSharded(base Tree, names []string, images Images) (*Sharded, error) {
 	s := &Sharded{base, names, make(map[string]int, len(names)), images}
 	for i, n := range names {
@@ -89,13 +89,13 @@ func (s *Sharded) Stat(name string) Stat {
 	return Stat{Size: s.images.Size(i)}
 }
 
-// shardSelection is a tree of the files of another tree that a pattern or a list names.
+// Selection is a tree of the files of another tree that a pattern or a list names.
 type Selection struct {
 	Tree
 	names []string
 }
 
-// newShardSelection returns the tree of some files of t.
+// NewSelection returns the tree of some files of t.
 func NewSelection(t Tree, names []string) Selection {
 	return Selection{Tree: t, names: names}
 }
@@ -112,5 +112,5 @@ func (p Selection) Walk(ctx context.Context, fn func(name, why string) error) er
 	return nil
 }
 
-// count returns the number of files.
+// Count returns the number of files.
 func (p Selection) Count() int { return len(p.names) }

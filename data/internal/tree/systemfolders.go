@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// inSystemFolder is the reason for leaving out images in folders of systems and programs.
+// InSystemFolder is the reason for leaving out images in folders of systems and programs.
 const InSystemFolder = "in a folder of a system or program, for thumbnails, deleted files or copies"
 
 // systemFolders returns the names, in lower case, of folders that systems and programs make among photos.
@@ -34,7 +34,7 @@ func isSystemFolder(folder string) bool {
 		numberedSystemFolder.MatchString(folder)
 }
 
-// isInSystemFolder reports whether a file lies in a folder of a system or a program, at any depth.
+// IsInSystemFolder reports whether a file lies in a folder of a system or a program, at any depth.
 func IsInSystemFolder(file string) bool {
 	parts := strings.Split(file, "/")
 	return slices.ContainsFunc(parts[:len(parts)-1], isSystemFolder)

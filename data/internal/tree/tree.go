@@ -23,7 +23,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/zipfile"
 )
 
-// tree holds the files of a data set: a folder, a zip archive, or a folder within either. Names are
+// Tree holds the files of a data set: a folder, a zip archive, or a folder within either. Names are
 // slash-separated and relative. It is safe for concurrent use.
 type Tree interface {
 	// location returns the tree's place, for messages.
@@ -44,7 +44,7 @@ type Tree interface {
 	Stat(name string) Stat
 }
 
-// fileStat describes a file.
+// Stat describes a file.
 type Stat struct {
 	Path     string // absolute; "" for a file in an archive or not on this machine
 	Size     int64
@@ -52,7 +52,7 @@ type Stat struct {
 	Err      error     // set if nothing is known
 }
 
-// openTree opens the folder or zip archive at p.
+// Open opens the folder or zip archive at p.
 func Open(in *rootfs.Roots, p string) (Tree, error) {
 	info, err := in.Stat(p)
 	if err != nil {
@@ -70,14 +70,14 @@ func Open(in *rootfs.Roots, p string) (Tree, error) {
 	return nil, fmt.Errorf("%s: must be a folder, a .zip archive, a .csv manifest, or shards (.tar)", p)
 }
 
-// folder is a tree on disk. Symbolic links are followed, but no folder is
+// Folder is a tree on disk. Symbolic links are followed, but no folder is
 // visited twice.
 type Folder struct {
 	dir string
 	in  *rootfs.Roots // links may not lead out of these
 }
 
-// newFolder returns the folder at dir. in may be nil, if links may lead anywhere.
+// NewFolder returns the folder at dir. in may be nil, if links may lead anywhere.
 func NewFolder(dir string, in *rootfs.Roots) Folder { return Folder{dir: dir, in: in} }
 
 func (f Folder) Location() string { return f.dir }
@@ -89,19 +89,19 @@ func (f Folder) Has(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// sub returns a folder or file in f.
+// Sub returns a folder or file in f.
 func (f Folder) Sub(name string) Folder { return Folder{f.path(name), f.in} }
 
-// withoutRoots returns f with links that may lead anywhere.
+// WithoutRoots returns f with links that may lead anywhere.
 func (f Folder) WithoutRoots() Folder { return Folder{dir: f.dir} }
 
-// open opens a file of f.
+// Open opens a file of f.
 func (f Folder) Open(name string) (*os.File, error) { return f.in.Open(f.path(name)) }
 
-// openZip opens the archive that f is.
+// OpenZip opens the archive that f is.
 func (f Folder) OpenZip() (*Archive, error) { return openZip(f.in, f.dir) }
 
-// top returns the names of the files directly in f.
+// Top returns the names of the files directly in f.
 func (f Folder) Top() []string {
 	entries, err := f.in.ReadDir(f.dir)
 	if err != nil {
@@ -245,7 +245,7 @@ func (f Folder) Read(name string, buf []byte) ([]byte, error) {
 	return buf, WithName(f.path(name), err)
 }
 
-// withName adds the name of a file to an error that may lack it.
+// WithName adds the name of a file to an error that may lack it.
 func WithName(name string, err error) error {
 	var over *budget.Error
 	if err == nil || errors.As(err, &over) {
@@ -276,7 +276,7 @@ func (f Folder) Digest(name string, buf []byte) (string, []byte, error) {
 	}
 }
 
-// archive is a tree in a zip file, which stays open.
+// Archive is a tree in a zip file, which stays open.
 type Archive struct {
 	path         string
 	zip          *os.File
@@ -341,7 +341,7 @@ func newArchive(p string, file *os.File) (*Archive, error) {
 	return a, nil
 }
 
-// isHidden reports dot files and the resource forks that macOS adds.
+// IsHidden reports dot files and the resource forks that macOS adds.
 func IsHidden(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if strings.HasPrefix(part, ".") || part == "__MACOSX" {
@@ -429,13 +429,13 @@ func (a *Archive) Digest(name string, buf []byte) (string, []byte, error) {
 
 func (a *Archive) Close() error { return a.zip.Close() }
 
-// subtree is a folder within a tree.
+// Sub is a folder within a tree.
 type Sub struct {
 	Tree
 	dir string
 }
 
-// newSub returns the folder dir within t.
+// NewSub returns the folder dir within t.
 func NewSub(t Tree, dir string) Sub { return Sub{Tree: t, dir: dir} }
 
 func (s Sub) Location() string     { return s.Tree.Location() + "/" + s.dir }
@@ -461,10 +461,10 @@ func (s Sub) Walk(ctx context.Context, fn func(name, why string) error) error {
 	})
 }
 
-// errStop ends a walk early.
+// ErrStop ends a walk early.
 var ErrStop = errors.New("stop")
 
-// soleFolder returns the name of the folder that holds all files of t, if there is one. Archives are
+// SoleFolder returns the name of the folder that holds all files of t, if there is one. Archives are
 // often wrapped in a folder with their own name.
 func SoleFolder(ctx context.Context, t Tree) (string, bool) {
 	first, sole := "", true

@@ -18,6 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/app/cli/console"
 )
 
+// Session is one call of kindred bench: the cases beside which programs, and where the record is kept.
 type Session struct {
 	Programs          []string
 	Python            string
@@ -65,6 +66,7 @@ func (o *Session) readRecord() (*Record, error) {
 	return before, nil
 }
 
+// Run times the cases and prints them.
 func (o *Session) Run(ctx context.Context, a *console.Console, cases []Case) error {
 	before, err := o.readRecord()
 	if err != nil {

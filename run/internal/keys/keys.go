@@ -66,9 +66,6 @@ func field(of reflect.Value, name string) reflect.Value {
 	return of.FieldByNameFunc(func(f string) bool { return strings.EqualFold(f, name) })
 }
 
-// isFree reports whether the key's section is a map.
-func (k *Key[C]) isFree() bool { return k.Pointer(new(C)) == nil }
-
 // FreeSection returns the named section if it is a map.
 func (t *Table[C]) FreeSection(c *C, section string) (map[string]any, bool) {
 	v := field(reflect.ValueOf(c).Elem(), section)
@@ -151,9 +148,13 @@ func (t *Table[C]) Lookup(name string) *Key[C] {
 
 // names lists the keys that are not in free sections.
 func (t *Table[C]) names() []string {
+	c, free := new(C), map[string]bool{}
+	for _, section := range t.sections() {
+		_, free[section] = t.FreeSection(c, section)
+	}
 	var out []string
 	for i := range t.Keys {
-		if !t.Keys[i].isFree() {
+		if !free[t.Keys[i].section()] {
 			out = append(out, t.Keys[i].Name)
 		}
 	}

@@ -45,6 +45,7 @@ type closedResult struct {
 	Rates           []lookup.Rate `json:"rates,omitempty"`
 }
 
+// NewResult returns what the command prints of a calibration that was written to file.
 func NewResult(c *decide.Calibration, file string) *Result {
 	res := &Result{File: file, Mode: lookup.ModeOpen, From: c.ClassSource, Classes: c.Classes,
 		Photos: c.Photos,
@@ -65,6 +66,7 @@ func NewResult(c *decide.Calibration, file string) *Result {
 	return res
 }
 
+// Print prints a calibration of arg.
 func Print(a *console.Console, c *decide.Calibration, res *Result, arg string) error {
 	fmt.Fprintf(a.Out, "%s: %s, %s distance\n", res.File, res.Mode, res.Distance)
 	var err error

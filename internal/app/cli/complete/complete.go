@@ -29,18 +29,22 @@ func Nothing(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirecti
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
+// Words completes one of a list of words.
 func Words(list ...string) Func {
 	return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 }
 
+// YAML completes files of YAML.
 func YAML(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
+// Folders completes folders.
 func Folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
+// Files completes any file.
 func Files(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
 }
@@ -83,6 +87,7 @@ func List(list ...string) Func {
 	}
 }
 
+// KnownSets completes the names of data sets that can be fetched.
 func KnownSets(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	names := cli.Map(datasets.Catalog(), func(s datasets.Set) string { return s.Name + "\t" + s.About })
 	return names, cobra.ShellCompDirectiveNoFileComp
@@ -107,6 +112,7 @@ func Datasets(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.She
 	return names, cobra.ShellCompDirectiveDefault
 }
 
+// Weights completes the names of pretrained networks.
 func Weights(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	names := cli.Map(weights.Catalog(), func(e weights.Entry) string {
 		return fmt.Sprintf("%s\t%s, %s", e.Name, console.Bytes(e.Bytes), e.Trained)
@@ -151,6 +157,7 @@ func RunOrFile(cmd *cobra.Command, args []string, typed string) ([]string, cobra
 	return dirs, cobra.ShellCompDirectiveDefault
 }
 
+// Experiments completes the names of experiments and of their tables.
 func Experiments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	names := append(paper.Names(), paper.DefaultsTable, paper.RecipesTable, "list", "document")
 	return names, cobra.ShellCompDirectiveNoFileComp
@@ -241,14 +248,17 @@ func MetricNames() (names []string) {
 	return names
 }
 
+// FieldLosses returns the losses of which kindred theory draws a field.
 func FieldLosses() []string {
 	return append([]string{"first", "second", "vanilla"}, objective.LossNames()...)
 }
 
+// ArmNames returns the names of an experiment's arms.
 func ArmNames(e *paper.Experiment) []string {
 	return cli.Map(e.Arms, func(a paper.Arm) string { return a.Name })
 }
 
+// ScaleNames returns the names of an experiment's scales.
 func ScaleNames(e *paper.Experiment) []string {
 	return cli.Map(e.Scales, func(s paper.Scale) string { return s.Name })
 }

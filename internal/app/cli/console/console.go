@@ -50,7 +50,7 @@ func (a *Console) PrintResult(v any, text func() error) error {
 	return text()
 }
 
-// PrintResultf is answer with a text of one format.
+// PrintResultf is PrintResult with a text of one format.
 func (a *Console) PrintResultf(v any, format string, args ...any) error {
 	return a.PrintResult(v, func() error {
 		_, err := fmt.Fprintf(a.Out, format, args...)

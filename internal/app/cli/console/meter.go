@@ -32,6 +32,7 @@ const (
 	logInterval    = 10 * time.Second
 )
 
+// NewMeter returns a meter of what, whose numbers are printed by unit.
 func (a *Console) NewMeter(what string, unit func(n int64) string) *Meter {
 	m := &Meter{w: a.Terminal(), what: what, unit: unit, terminal: a.IsTerminal(), every: logInterval,
 		begun: time.Now()}
@@ -42,17 +43,17 @@ func (a *Console) NewMeter(what string, unit func(n int64) string) *Meter {
 	return m
 }
 
-// Bytes and countUnit are units of a meter.
+// Bytes and Count are units of a meter.
 func Bytes(n int64) string { return budget.Format(n) }
 func Count(n int64) string { return strconv.FormatInt(n, 10) }
 
-// ShowCount is show for numbers of things.
+// ShowCount is Show for numbers of things.
 func (m *Meter) ShowCount(done, total int) { m.Show(int64(done), int64(total)) }
 
-// ShowStage is count for a named part of the work.
+// ShowStage is ShowCount for a named part of the work.
 func (m *Meter) ShowStage(what string, done, total int) { m.ShowPiece(what, int64(done), int64(total)) }
 
-// ShowPiece is show for one of several things in a row.
+// ShowPiece is Show for one of several things in a row.
 func (m *Meter) ShowPiece(what string, done, total int64) {
 	m.mu.Lock()
 	m.what = what

@@ -20,6 +20,7 @@ type Set struct {
 	cmd *cobra.Command
 }
 
+// New returns the flags of a command.
 func New(cmd *cobra.Command) Set { return Set{cmd.Flags(), cmd} }
 
 // NewPersistent are the flags of a command and of those below it.
@@ -43,7 +44,7 @@ func (f Set) List(to *[]string, name string, value []string, usage string, by co
 	f.Complete(name, by)
 }
 
-// completeArgs sets the completion of an existing flag. A second completion of a
+// Complete sets the completion of an existing flag. A second completion of a
 // flag is a defect.
 func (f Set) Complete(name string, by complete.Func) {
 	if err := f.cmd.RegisterFlagCompletionFunc(name, by); err != nil {
@@ -53,11 +54,13 @@ func (f Set) Complete(name string, by complete.Func) {
 
 // The following flags are shared by several commands.
 
+// DataDir adds the folder of data sets by name.
 func (f Set) DataDir(to *string) {
 	cli.AddDataDir(f.FlagSet, to)
 	f.Complete(cli.DataDir, complete.Folders)
 }
 
+// WeightsDir adds the folder of pretrained networks.
 func (f Set) WeightsDir(to *string) {
 	cli.AddWeightsDir(f.FlagSet, to)
 	f.Complete("weights-dir", complete.Folders)
@@ -69,6 +72,7 @@ func (f Set) Weights(to *cli.WeightsFlags) {
 	f.Complete("weights-dir", complete.Folders)
 }
 
+// Outside adds the flag that allows images outside the folder of a data set.
 func (f Set) Outside(to *bool) {
 	cli.AddOutside(f.FlagSet, to)
 }
@@ -114,6 +118,7 @@ func (f Set) Distance(to *string, value, otherwise string, of ...string) {
 // AnyDistance lists the distances between embeddings.
 var AnyDistance = []string{"euclidean", "cosine", "dot"}
 
+// Scratch adds the size of the working memory.
 func (f Set) Scratch(to *int) {
 	f.IntVar(to, "scratch", 256, "working memory in MiB, besides the embeddings")
 }

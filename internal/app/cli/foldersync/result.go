@@ -49,6 +49,7 @@ type Item struct {
 	Relabelled bool   `json:"relabelled,omitempty"`
 }
 
+// NewResult returns the result of a comparison before anything is changed.
 func NewResult(p *mirror.Plan, x *index.Index, what string) *Result {
 	s := &Result{Index: x.Dir(), Data: what, Items: x.Info().Items, Photos: len(p.Want), Others: p.Others,
 		ToEmbed: p.Embed, Counts: map[string]int{}, Changes: []Item{}}

@@ -35,6 +35,7 @@ type Flags struct {
 	queued             queues.ShareFlags
 }
 
+// Add adds the flags.
 func (f *Flags) Add(cmd *cobra.Command) {
 	fs := flags.New(cmd)
 	f.Photos.Add(cmd)

@@ -23,7 +23,7 @@ func Embed(ctx context.Context, a *console.Console, m *run.Model, p *data.Part) 
 	return e, CheckSomeRead(e)
 }
 
-// EmbedAndReport is embed, and prints which samples were left out.
+// EmbedAndReport is Embed, and prints which samples were left out.
 func EmbedAndReport(ctx context.Context, a *console.Console, m *run.Model, p *data.Part) (*run.Embeddings, error) {
 	e, err := Embed(ctx, a, m, p)
 	if err == nil {

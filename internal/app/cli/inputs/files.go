@@ -33,7 +33,7 @@ func AddLabels(a *console.Console, t *embedding.Table, labels string) (*embeddin
 	return t, err
 }
 
-// AddAssignments is label for a file of one column, such as a clustering.
+// AddAssignments is AddLabels for a file of one column, such as a clustering.
 func AddAssignments(a *console.Console, t *embedding.Table, path string) ([]int64, error) {
 	of, err := cli.EmbeddingFormats().Assign(t, path)
 	if err != nil {
@@ -59,7 +59,7 @@ func ReadTable(a *console.Console, embeddings, labels string) (*embedding.Table,
 	return AddLabels(a, t, labels)
 }
 
-// ReadColumns is read for some columns of the labels.
+// ReadColumns is ReadTable for some columns of the labels.
 func ReadColumns(a *console.Console, embeddings, labels string, columns []string) (*embedding.Table, error) {
 	t, err := ReadTable(a, embeddings, labels)
 	if err != nil {
@@ -68,7 +68,7 @@ func ReadColumns(a *console.Console, embeddings, labels string, columns []string
 	return t.Select(columns...)
 }
 
-// ReadLabelled is selected for rows that have labels. Rows without a label are left out with a remark; with
+// ReadLabelled is ReadColumns for rows that have labels. Rows without a label are left out with a remark; with
 // strict they are an error.
 func ReadLabelled(a *console.Console, embeddings, labels string, columns []string, strict bool) (*embedding.Table,
 	error) {

@@ -55,6 +55,7 @@ func ReadIndex(a *console.Console, dir string) (*index.Index, error) {
 	return x, err
 }
 
+// WarnShortfall prints a warning if acknowledged changes are missing from the index.
 func WarnShortfall(a *console.Console, x *index.Index) {
 	if s := x.Info().Shortfall; s != nil {
 		dir := escape.Name(x.Dir())

@@ -103,7 +103,7 @@ func (f *PhotoFlags) OpenFor(ctx context.Context, m *run.Model, strict bool) (*d
 	return d, f.Root(), nil
 }
 
-// AddAllLabels is addLabelsIfAny for the usual columns and the one of all labels of an item.
+// AddAllLabels is AddLabelsIfAny for the usual columns and the one of all labels of an item.
 func AddAllLabels(a *console.Console, t *embedding.Table, labels string) (*embedding.Table, error) {
 	with, err := AddLabelsIfAny(a, t, labels, nil)
 	if c := t.Column("labels"); err == nil && labels == "" && c != nil && with.Column("labels") == nil {
@@ -124,6 +124,7 @@ func AddLabelsIfAny(a *console.Console, t *embedding.Table, labels string, colum
 	return with.Select(columns...)
 }
 
+// NoteUnread returns a function that prints a remark about a picture that cannot be read.
 func NoteUnread(a *console.Console) func(name string, err error) {
 	return func(name string, err error) {
 		fmt.Fprintf(a.Err, "no picture of %s: %s\n", escape.Name(name), escape.Text(cli.Message(err)))

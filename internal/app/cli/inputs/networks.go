@@ -32,7 +32,7 @@ type NetworkFlags struct {
 	Joint         bool // a network by name makes embeddings that are compared with texts'
 }
 
-// NetworkFlagNames are the flags of networkFlags.add.
+// NetworkFlagNames are the flags of NetworkFlags.Add.
 const NetworkFlagNames = "cut size shorter pixels fit resample colours weights-dir"
 
 // Add adds the flags for a network that was not trained here.

@@ -24,6 +24,7 @@ type PhotoFlags struct {
 	Outside       bool
 }
 
+// Add adds the flags.
 func (f *PhotoFlags) Add(cmd *cobra.Command) {
 	fs := flags.New(cmd)
 	fs.Outside(&f.Outside)
@@ -53,7 +54,7 @@ func OpenData(ctx context.Context, c *run.DataConfig, home string) (*data.Datase
 	return c.Open(ctx, home, cli.EmbeddingFormats()...)
 }
 
-// OpenWithColumns is openData with all columns of a manifest.
+// OpenWithColumns is OpenData with all columns of a manifest.
 func OpenWithColumns(ctx context.Context, c *run.DataConfig, home string) (*data.Dataset, error) {
 	opt := c.OpenOptions(home, cli.EmbeddingFormats()...)
 	opt.OtherColumns = true

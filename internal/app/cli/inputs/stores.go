@@ -102,6 +102,7 @@ type StoreFlags struct {
 	cfg store.Config
 }
 
+// Add adds the flags.
 func (f *StoreFlags) Add(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.BoolVar(&f.cfg.HNSW, "hnsw", false, "add a graph for approximate search to a new store")

@@ -48,6 +48,7 @@ func printMore(out io.Writer, n int) {
 	}
 }
 
+// Print prints a report; full lists everything instead of the first few.
 func Print(out io.Writer, r *Report, full bool) error {
 	fmt.Fprintf(out, "%s: %d samples, layout %s\n", escape.Name(r.Name), r.Samples, r.Layout)
 	for _, l := range r.LeftOut {

@@ -33,6 +33,7 @@ type Flags struct {
 	strict        bool
 }
 
+// Add adds the flags; out is the help of --out.
 func (f *Flags) Add(cmd *cobra.Command, out string) {
 	fs := flags.New(cmd)
 	fs.Labels(&f.labels, "labels of a file of embeddings")

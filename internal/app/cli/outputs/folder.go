@@ -126,7 +126,7 @@ func (o *Files) CheckReplace(paths ...string) error {
 	return o.check("another name with --out", RegularPaths(paths)...)
 }
 
-// Prepare is settle, and checks that the files can be written.
+// Prepare is CheckReplace, and checks that the files can be written.
 func (o *Files) Prepare(paths ...string) error {
 	if err := o.CheckReplace(paths...); err != nil {
 		return err
@@ -163,6 +163,7 @@ func NewFigureFile(name string, draw func(report.Figure) ([]byte, error), fig re
 // HTMLWriter writes a page.
 func HTMLWriter(p report.Page) func(io.Writer) error { return BytesWriter(p.HTML) }
 
+// BytesWriter returns a function that writes what make returns.
 func BytesWriter(make func() ([]byte, error)) func(io.Writer) error {
 	return func(w io.Writer) error {
 		b, err := make()
@@ -173,13 +174,14 @@ func BytesWriter(make func() ([]byte, error)) func(io.Writer) error {
 	}
 }
 
+// Add adds --out with its help and --force; see Flags.Add.
 func (o *Folder) Add(cmd *cobra.Command, usage string, places ...string) {
 	flags.New(cmd).Text(&o.Dir, "out", "", usage, complete.Folders)
 	o.Flags.Add(cmd, "results", places...)
 }
 
 // Choose uses the usual folder if none is given. It refuses a folder with a file of the given names that may not be
-// replaced, and removes temporary files that killed processes left there. Without a folder, settle and begin do
+// replaced, and removes temporary files that killed processes left there. Without a folder, Choose and Make do
 // nothing.
 func (o *Folder) Choose(usual string, names ...string) error {
 	if o.Dir = cmp.Or(o.Dir, usual); o.Dir == "" {
@@ -216,6 +218,7 @@ func (o *Folder) RecordMade(names ...string) error {
 	return results.Record(o.Signature(), o.Paths(names)...)
 }
 
+// Paths returns the paths of files of the folder.
 func (o *Folder) Paths(names []string) []string {
 	return cli.Map(names, func(name string) string { return filepath.Join(o.Dir, name) })
 }

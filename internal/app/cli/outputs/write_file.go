@@ -21,4 +21,5 @@ func WriteFile(a *console.Console, path string, write func(io.Writer) error) err
 	return w.Flush()
 }
 
+// IsStdout reports whether a path names standard output.
 func IsStdout(path string) bool { return path == "-" || path == "/dev/stdout" }
