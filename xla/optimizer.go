@@ -60,7 +60,7 @@ func (e *Net) TakeStep(m train.DeviceStep) {
 	}
 	for _, r := range e.replicas {
 		if r.update == nil { // of all devices of a backend
-			config := m.Config
+			config := m.OptimizerConfig
 			if r.update, e.err = newProgram(r.Backend, "update", func(in []*tensor) []*tensor {
 				return updateGraph(&config, in)
 			}); e.err != nil {
@@ -78,7 +78,7 @@ func (e *Net) TakeStep(m train.DeviceStep) {
 			step = append(step, float32(rules[p].Rate), float32(rules[p].Decay))
 		}
 	}
-	count := momentCount(&m.Config)
+	count := momentCount(&m.OptimizerConfig)
 	_ = e.all(func(_ int, r *replica) error { // Err keeps it
 		numbers, err := upload(r.Device, step, len(step))
 		if err != nil {
