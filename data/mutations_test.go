@@ -7,6 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/kindred-ml/kindred/internal/base/rootfs"
+	"github.com/kindred-ml/kindred/internal/test/archives"
 	"github.com/kindred-ml/kindred/internal/test/mutations"
 )
 
@@ -19,9 +20,9 @@ func TestMutations(t *testing.T) {
 		write(t, filepath.Join(cub, filepath.FromSlash(name)), []byte(text))
 	}
 	image := picture(t, 8, 8, 1)
-	write(t, filepath.Join(list, "s-1.tar"), tarFile(t, "a.png", image, "a.cls", "1",
+	write(t, filepath.Join(list, "s-1.tar"), archives.Tar(t, "a.png", image, "a.cls", "1",
 		"b.png", picture(t, 8, 8, 2), "b.cls", "2"))
-	write(t, filepath.Join(list, "s-2.tar"), tarFile(t, "c.png", picture(t, 8, 8, 3), "c.cls", "1"))
+	write(t, filepath.Join(list, "s-2.tar"), archives.Tar(t, "c.png", picture(t, 8, 8, 3), "c.cls", "1"))
 	shut := func(d *Dataset, err error) error {
 		if err != nil {
 			return err
@@ -56,7 +57,7 @@ func TestMutations(t *testing.T) {
 			}},
 		mutations.Reader{Name: "description of a sample", Valid: []string{`{"label": "x", "at": {"b": 1}, "g": true}`},
 			Read: func(text []byte) error {
-				m := fstest.MapFS{"s.tar": &fstest.MapFile{Data: tarFile(t, "a.png", image, "a.json", text)}}
+				m := fstest.MapFS{"s.tar": &fstest.MapFile{Data: archives.Tar(t, "a.png", image, "a.json", text)}}
 				return shut(OpenFS(t.Context(), m, "shard", OpenOptions{Columns: []string{"at.b"}, Group: "g"}))
 			}},
 		mutations.Reader{Name: "list of CUB", Valid: []string{"1 a/b.jpg\n2 b/c.jpg\n"}, Read: func(text []byte) error {

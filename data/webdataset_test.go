@@ -1,7 +1,6 @@
 package data
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
 	"errors"
@@ -21,42 +20,19 @@ import (
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/test/archives"
 	"github.com/kindred-ml/kindred/internal/test/budgettest"
 	"github.com/kindred-ml/kindred/internal/test/refdata"
 )
 
-// tarFile is a tar file of members: names and contents in turns.
-func tarFile(t testing.TB, members ...any) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	for i := 0; i < len(members); i += 2 {
-		content, ok := members[i+1].([]byte)
-		if !ok {
-			content = []byte(members[i+1].(string))
-		}
-		if err := w.WriteHeader(&tar.Header{Name: members[i].(string), Size: int64(len(content)), Mode: 0o644,
-			Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(content); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 // shardFiles is a set of two training shards and a test shard, with labels in .cls.
 func shardFiles(t testing.TB) layoutFiles {
 	return layoutFiles{
-		"set-train-000000.tar": tarFile(t, "000000.png", picture(t, 8, 8, 1), "000000.cls", "3\n",
+		"set-train-000000.tar": archives.Tar(t, "000000.png", picture(t, 8, 8, 1), "000000.cls", "3\n",
 			"000001.cls", "5", "000001.png", picture(t, 8, 8, 2), "000001.json", `{"shop": "b"}`),
-		"set-train-000001.tar": tarFile(t, "a/000000.png", picture(t, 8, 8, 3), "a/000000.cls", "3",
+		"set-train-000001.tar": archives.Tar(t, "a/000000.png", picture(t, 8, 8, 3), "a/000000.cls", "3",
 			"a/000000.seg.png", picture(t, 8, 8, 9), "._x.png", "x"),
-		"set-test-000000.tar": tarFile(t, "000000.png", picture(t, 8, 8, 4), "000000.cls", " 5 "),
+		"set-test-000000.tar": archives.Tar(t, "000000.png", picture(t, 8, 8, 4), "000000.cls", " 5 "),
 	}
 }
 
@@ -161,7 +137,7 @@ func TestWebDatasetLabels(t *testing.T) {
 			OpenOptions{}, "", "two images of this name"},
 		"control": {[]any{"a.png", im, "a.cls", "a\x00b"}, OpenOptions{}, "", "control character"},
 	} {
-		dir := layoutFiles{"s.tar": tarFile(t, c.members...)}.folder(t)
+		dir := layoutFiles{"s.tar": archives.Tar(t, c.members...)}.folder(t)
 		d, err := Open(t.Context(), dir, c.opt)
 		if c.err != "" || err != nil {
 			if err == nil || c.err == "" || !strings.Contains(err.Error(), c.err) {
@@ -188,7 +164,7 @@ func TestWebDatasetLabels(t *testing.T) {
 
 // TestWebDatasetClassNames: a list beside the shards, or above them, names the numbers.
 func TestWebDatasetClassNames(t *testing.T) {
-	shard := tarFile(t, "a.png", picture(t, 4, 4, 1), "a.cls", "2", "b.png", picture(t, 4, 4, 1), "b.cls", "0")
+	shard := archives.Tar(t, "a.png", picture(t, 4, 4, 1), "a.cls", "2", "b.png", picture(t, 4, 4, 1), "b.cls", "0")
 	for list, want := range map[string]string{"crane\nwren\ncrane\n": "crane (0),crane (2)", "x\ny\nz": "x,z",
 		"x\ny": "names 2 classes, but a sample has class 2"} {
 		dir := layoutFiles{"test/0.tar": shard, "classnames.txt": []byte(list)}.folder(t)
@@ -207,7 +183,7 @@ func TestWebDatasetClassNames(t *testing.T) {
 
 // TestShardGroups: a key of the JSON divides, where it is asked for.
 func TestShardGroups(t *testing.T) {
-	dir := layoutFiles{"s.tar": tarFile(t, "a.png", picture(t, 4, 4, 1), "a.cls", "2", "a.json", `{"session": 8}`,
+	dir := layoutFiles{"s.tar": archives.Tar(t, "a.png", picture(t, 4, 4, 1), "a.cls", "2", "a.json", `{"session": 8}`,
 		"b.png", picture(t, 4, 4, 1), "b.cls", "2")}.folder(t)
 	d, err := Open(t.Context(), dir, OpenOptions{Group: "session"})
 	if err != nil || d.Group == nil || d.Group.Classes[d.Group.IDs[0]] != "8" || d.Group.Classes[d.Group.IDs[1]] != "" {
@@ -224,7 +200,7 @@ func TestShardChanges(t *testing.T) {
 	dir := shardFiles(t).folder(t)
 	d := open(t, dir)
 	at := filepath.Join(dir, "set-train-000000.tar")
-	write(t, at, tarFile(t, "x.png", picture(t, 8, 8, 77)))
+	write(t, at, archives.Tar(t, "x.png", picture(t, 8, 8, 77)))
 	var im imaging.Image
 	if err := d.Image(t.Context(), 1, &im, nil); err == nil || !strings.Contains(err.Error(), "has changed") ||
 		!strings.Contains(err.Error(), "set-train-000000.tar/000000.png") {
@@ -246,13 +222,15 @@ func TestShardReplaced(t *testing.T) {
 	}
 	dir := t.TempDir()
 	at, other := filepath.Join(dir, "set-train-000000.tar"), filepath.Join(dir, "other")
-	write(t, at, tarFile(t, "a.png", picture(t, 8, 8, 7), "a.cls", "1", "b.png", picture(t, 8, 8, 9), "b.cls", "2"))
+	write(t, at, archives.Tar(t, "a.png", picture(t, 8, 8, 7), "a.cls", "1", "b.png", picture(t, 8, 8, 9), "b.cls",
+		"2"))
 	d := open(t, dir)
 	info, err := os.Stat(at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, other, tarFile(t, "a.png", picture(t, 8, 8, 7), "a.cls", "1", "b.png", picture(t, 8, 8, 8), "b.cls", "2"))
+	write(t, other, archives.Tar(t, "a.png", picture(t, 8, 8, 7), "a.cls", "1", "b.png", picture(t, 8, 8, 8), "b.cls",
+		"2"))
 	if err := errors.Join(os.Chtimes(other, info.ModTime(), info.ModTime()), os.Rename(other, at)); err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +260,7 @@ func damage(rng *rand.Rand, b []byte) []byte {
 // picture without a word, each error names the shard, and memory stays within the limit.
 func TestDamagedShards(t *testing.T) {
 	budgettest.Limit(t, 8<<20)
-	good := tarFile(t, "a.png", picture(t, 40, 40, 1), "a.cls", "2", "b.png", picture(t, 40, 40, 7), "b.json",
+	good := archives.Tar(t, "a.png", picture(t, 40, 40, 1), "a.cls", "2", "b.png", picture(t, 40, 40, 7), "b.json",
 		`{"label": "x"}`, "b.cls", "3", "c.png", picture(t, 40, 40, 9), "c.cls", "3")
 	rng := rand.New(rand.NewPCG(5, 6))
 	dir := t.TempDir()
@@ -328,7 +306,7 @@ func TestShardListsAreBounded(t *testing.T) {
 	for i := range 3000 {
 		members = append(members, fmt.Sprintf("%05d.png", i), "")
 	}
-	dir := layoutFiles{"s.tar": tarFile(t, members...)}.folder(t)
+	dir := layoutFiles{"s.tar": archives.Tar(t, members...)}.folder(t)
 	budgettest.Limit(t, 600_000)
 	var over *budget.Error
 	if _, err := Open(t.Context(), dir, OpenOptions{Unlabelled: true}); !errors.As(err, &over) {
@@ -351,8 +329,8 @@ func FuzzWebDataset(f *testing.F) {
 		f.Add(b)
 		f.Add(b[:len(b)-1100])
 	}
-	f.Add(tarFile(f, "a.png", "", "b.png", "")) // without labels
-	f.Add(tarFile(f, "a.png", "", "a.json", `{"label": "x", "at": {"b": 1}}`, "a.txt", "t"))
+	f.Add(archives.Tar(f, "a.png", "", "b.png", "")) // without labels
+	f.Add(archives.Tar(f, "a.png", "", "a.json", `{"label": "x", "at": {"b": 1}}`, "a.txt", "t"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m := fstest.MapFS{"s.tar": &fstest.MapFile{Data: b}}
 		d, err := OpenFS(t.Context(), m, "fuzz", OpenOptions{Unlabelled: true, Columns: []string{"at.b"}, Group: "g"})

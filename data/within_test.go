@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/rootfs"
+	"github.com/kindred-ml/kindred/internal/test/archives"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -31,7 +32,8 @@ func linkedSets(t *testing.T) (sets map[string]linked, out layoutFiles) {
 	out = layoutFiles{"x/1.png": picture(t, 2, 2, 9), "y/2.png": picture(t, 2, 2, 9), "set.zip": layoutFiles{
 		"x/1.png": picture(t, 2, 2, 9), "y/2.png": picture(t, 2, 2, 9)}.zip(t),
 		"list.csv": []byte("path,label\na.png,x\nb.png,y\n"), "labels.csv": []byte("label\n1\n2\n"),
-		"s.tar": tarFile(t, "a.png", picture(t, 2, 2, 9), "a.cls", "0", "b.png", picture(t, 2, 2, 9), "b.cls", "1"),
+		"s.tar": archives.Tar(t, "a.png", picture(t, 2, 2, 9), "a.cls", "0", "b.png", picture(t, 2, 2, 9), "b.cls",
+			"1"),
 		"l.txt": []byte("s.tar\n"),
 		"f.npy": features(t),
 	}

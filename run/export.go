@@ -34,18 +34,12 @@ func (m *Model) Identity(name string) (embedding.Network, error) {
 		if err != nil {
 			return id, err
 		}
-		for i, std := range img.Normalize.Std {
-			if std == 0 { // the zero value means no division
-				img.Normalize.Std[i] = 1
-			}
-		}
-		n := &img.Normalize
+		mean, std := img.Normalize.Numbers(in.C)
 		var resampling any = false // as fingerprints had it before there were filters
 		if img.Rounded {
 			resampling = img.Filter
 		}
-		of = append(of, n.Mean[:min(in.C, 3)], n.Std[:min(in.C, 3)], n.BGR && in.C > 1, img.Fit, img.Shorter,
-			resampling,
+		of = append(of, mean, std, img.Normalize.BGR && in.C > 1, img.Fit, img.Shorter, resampling,
 			m.Config.Data.Chroma == smoothChroma, m.Config.Data.Crop)
 		if m.Config.Data.Colours == rawColours {
 			of = append(of, rawColours)

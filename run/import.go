@@ -150,13 +150,8 @@ func (m *Model) preparation() (onnxnet.Preparation, error) {
 	if err != nil {
 		return onnxnet.Preparation{}, err
 	}
-	for i, s := range norm.Std {
-		if s == 0 { // the zero value means no division
-			norm.Std[i] = 1
-		}
-	}
-	return onnxnet.Preparation{Pixels: pixels, Mean: norm.Mean[:min(in.C, 3)], Std: norm.Std[:min(in.C, 3)],
-		BGR: norm.BGR && in.C > 1,
+	mean, std := norm.Numbers(in.C)
+	return onnxnet.Preparation{Pixels: pixels, Mean: mean, Std: std, BGR: norm.BGR && in.C > 1,
 		Fit: cmp.Or(d.Fit, defaultFit(in.C)), Shorter: d.Shorter, Resample: d.resampleFilter(),
 		RawColours: d.Colours == rawColours,
 		Distance:   m.Config.Eval.Distance}, nil

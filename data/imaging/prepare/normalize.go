@@ -138,6 +138,14 @@ func (n Normalization) withDefaults() Normalization {
 	return n
 }
 
+// Numbers returns the means and standard deviations of an image of some channels, of which those after the third have
+// none.
+func (n Normalization) Numbers(channels int) (mean, std []float32) {
+	n = n.withDefaults()
+	channels = min(channels, len(n.Mean))
+	return n.Mean[:channels], n.Std[:channels]
+}
+
 // swapsChannels reports whether the result of an image of c channels has another order of channels.
 func (n Normalization) swapsChannels(c int) bool { return n.BGR && c == len(n.Mean) }
 

@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"archive/tar"
 	"bytes"
 	"errors"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data/internal/tree"
+	"github.com/kindred-ml/kindred/internal/test/archives"
 )
 
 // TestShardCache: the index of a large shard is kept, found again, and not believed once the shard
@@ -17,7 +17,7 @@ import (
 func TestShardCache(t *testing.T) {
 	dir := t.TempDir()
 	shard := filepath.Join(dir, "s.tar")
-	write(t, shard, tarFile(t, "a.png", "1", "a.cls", "x", "b.png", "22"))
+	write(t, shard, archives.Tar(t, "a.png", "1", "a.cls", "x", "b.png", "22"))
 	c := &shardCache{filepath.Join(dir, "kept"), 1, "cls"}
 	x := &tarReader{fields: []string{"cls"}, limit: 1 << 20}
 	index := func() (*tarIndex, *tree.RangeFile) {
@@ -73,30 +73,6 @@ func TestShardCache(t *testing.T) {
 	if kept, _ := index(); kept != nil {
 		t.Error("believed after the shard has changed")
 	}
-}
-
-// tarFile is a tar file of members: names and contents in turns.
-func tarFile(t testing.TB, members ...any) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	for i := 0; i < len(members); i += 2 {
-		content, ok := members[i+1].([]byte)
-		if !ok {
-			content = []byte(members[i+1].(string))
-		}
-		if err := w.WriteHeader(&tar.Header{Name: members[i].(string), Size: int64(len(content)), Mode: 0o644,
-			Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(content); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
 }
 
 func write(t testing.TB, path string, content []byte) {

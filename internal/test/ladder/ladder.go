@@ -619,6 +619,7 @@ func programs() []Package {
 
 func repository() []Package {
 	return []Package{
+		{"internal/test/archives", "archives of given members", ""},
 		{"internal/test/refdata", "reference values in the repository, and the optional data beside it",
 			"github.com/sbinet/npyio"},
 		{"internal/test/storetest",
