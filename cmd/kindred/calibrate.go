@@ -340,8 +340,8 @@ func (f *calibrateFlags) crossFit(ctx context.Context, a *console.Console, arg, 
 		folds.Options = func(k int) run.Options {
 			fold = k
 			fmt.Fprintf(a.Err, "fold %d of %d: training without the classes of this fold\n", k, folds.N)
-			return run.Options{Home: inputs.DataFolder(f.photos.DataDir), Weights: inputs.FindWeights(a,
-				cli.WeightsFlags{}),
+			return run.Options{Home: inputs.DataFolder(f.photos.DataDir),
+				Weights:         inputs.FindWeights(a, cli.WeightsFlags{}),
 				Observe:         progress.New(a.Err, fmt.Sprintf("fold %d/%d  ", k, folds.N)).Observe,
 				FeatureProgress: meter.ShowCount}
 		}

@@ -215,8 +215,7 @@ func (f *embedFlags) checkOutputs(d *data.Dataset, labels string) error {
 // embedShared lets the workers of a queue embed d. taken removes the results from the queue; end
 // closes the queue.
 func (f *embedFlags) embedShared(ctx context.Context, a *console.Console, m *run.Model,
-	d *data.Dataset) (e *run.Embeddings,
-	taken func() error, end func(), err error) {
+	d *data.Dataset) (e *run.Embeddings, taken func() error, end func(), err error) {
 	share, end, err := f.queued.Share(ctx, a, m, d, shards.Source{Data: f.data, Outside: f.outside}, f.dataDir)
 	if err != nil {
 		return nil, nil, nil, err

@@ -21,8 +21,7 @@ type commandGroup struct {
 var commandGroups = []commandGroup{
 	{"Start with", []func(*console.Console) *cobra.Command{newTrain, newSearch, newReport}},
 	{"Find and decide", []func(*console.Console) *cobra.Command{newIndex, newServe, newCalibrate, newIdentify,
-		newNeighbours,
-		newPlan}},
+		newNeighbours, newPlan}},
 	{"Examine data and labels", []func(*console.Console) *cobra.Command{newData, newClean, newDiscover, newApply,
 		newMap}},
 	{"Measure", []func(*console.Console) *cobra.Command{newEval, newDiagnose, newLoss, newBench}},

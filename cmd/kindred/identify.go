@@ -36,7 +36,7 @@ type identifyFlags struct {
 }
 
 func newIdentify(a *console.Console) *cobra.Command {
-	f := identifyFlags{lookup: inputs.LookupFlags{A: a}}
+	f := identifyFlags{lookup: inputs.LookupFlags{Console: a}}
 	f.lookup.Spec.Way = ": use --vector"
 	cmd := &cobra.Command{
 		Use:               "identify PHOTO... --index INDEX | --run DIR --in PATH | --embeddings FILE | --choices A,B",
@@ -167,7 +167,7 @@ func (f *identifyFlags) check(cmd *cobra.Command, photos []string) error {
 }
 
 func (f *identifyFlags) identify(ctx context.Context, photos []string) error {
-	a, table := f.lookup.A, outputs.Files{Flags: f.to.Flags}
+	a, table := f.lookup.Console, outputs.Files{Flags: f.to.Flags}
 	if err := table.Prepare(f.table); err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ type labelChoice struct {
 
 // identifyByWords gives each photo the likeliest of labels that are words.
 func (f *identifyFlags) identifyByWords(ctx context.Context, photos []string) error {
-	a := f.lookup.A
+	a := f.lookup.Console
 	source, err := lookup.Open(ctx, &f.lookup.Spec, &f.lookup)
 	if err != nil {
 		return err

@@ -160,7 +160,7 @@ func TestIndexOfEmbeddings(t *testing.T) {
 	}
 	// Other commands have other flags, or none, in place of photos.
 	for _, way := range []string{"", ": use --vector"} {
-		look := &inputs.LookupFlags{A: &console.Console{}, Spec: lookup.Spec{Index: ix, Way: way}}
+		look := &inputs.LookupFlags{Console: &console.Console{}, Spec: lookup.Spec{Index: ix, Way: way}}
 		source, err := lookup.Open(t.Context(), &look.Spec, look)
 		if err != nil {
 			t.Fatal(err)

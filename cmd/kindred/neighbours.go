@@ -70,7 +70,7 @@ func rankedItem(g *lookup.Table, q retrieval.Ranked) queryItems {
 }
 
 func newNeighbours(a *console.Console) *cobra.Command {
-	f := neighboursFlags{lookup: inputs.LookupFlags{A: a}}
+	f := neighboursFlags{lookup: inputs.LookupFlags{Console: a}}
 	cmd := &cobra.Command{
 		Use:   "neighbours --embeddings FILE [--data SET] --out DIR",
 		Short: "Show random and worst queries with their nearest neighbours",

@@ -42,7 +42,7 @@ type searchFlags struct {
 }
 
 func newSearch(a *console.Console) *cobra.Command {
-	f := searchFlags{lookup: inputs.LookupFlags{A: a}}
+	f := searchFlags{lookup: inputs.LookupFlags{Console: a}}
 	f.lookup.Spec.Way = ": use --id or --vector of kindred index search"
 	cmd := &cobra.Command{
 		Use:               "search PHOTO|WORDS... [--run DIR] --in PATH | --embeddings FILE",
@@ -115,7 +115,7 @@ it shows the same thing, and --least 0.9 leaves out neighbours below it.
 }
 
 func newIndexSearch(a *console.Console) *cobra.Command {
-	f := searchFlags{lookup: inputs.LookupFlags{A: a}, scratch: 1}
+	f := searchFlags{lookup: inputs.LookupFlags{Console: a}, scratch: 1}
 	f.lookup.Spec.Way = ": use --id or --vector"
 	cmd := &cobra.Command{
 		Use:               "search INDEX [PHOTO|WORDS...] | --store URL [PHOTO|WORDS...]",
@@ -305,7 +305,7 @@ func (f *searchFlags) search(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	return f.lookup.A.PrintResult(res, func() error { return res.Print(f.lookup.A.Out, g, &in) })
+	return f.lookup.Console.PrintResult(res, func() error { return res.Print(f.lookup.Console.Out, g, &in) })
 }
 
 // calibrationFlag returns the flag that needs a calibration; "" without one.
@@ -358,7 +358,8 @@ func (f *searchFlags) newQueries(ctx context.Context, source *lookup.Source) (
 func (f *searchFlags) noteForeign(t *lookup.Table, queries []lookup.Query, answers []api.Answer) {
 	if file := f.lookup.Spec.Embeddings; file != "" {
 		if i, ok := t.FindForeignQuery(queries, answers); ok {
-			fmt.Fprintf(f.lookup.A.Err, "%s has another embedding in %s: was it made by another network than %s?\n",
+			fmt.Fprintf(f.lookup.Console.Err, "%s has another embedding in %s: was it made by another network than "+
+				"%s?\n",
 				escape.Name(queries[i].Path), escape.Name(file), escape.Name(f.lookup.Network.NetworkText()))
 		}
 	}
@@ -372,7 +373,7 @@ func (f *searchFlags) noteOlder(answers []api.Answer, name string) {
 	}
 	for _, q := range answers {
 		if n := len(q.OutdatedIDs); n > 0 {
-			fmt.Fprintf(f.lookup.A.Err,
+			fmt.Fprintf(f.lookup.Console.Err,
 				"%s: the index has an older content of this file, which is not left out, under "+
 					"%s%s\n",
 				escape.Name(q.Query), lookup.FormatFirstNames(q.OutdatedIDs), way)
@@ -396,8 +397,8 @@ func (f *searchFlags) writePage(ctx context.Context, photos *lookup.Set, g looku
 	}
 	out := retrieval.Results{Queries: photos, Gallery: g, Info: in, Judged: f.opt.Same != nil, Least: f.opt.Least,
 		By:    by,
-		Query: retrieval.PictureReader(ctx, file, inputs.NoteUnread(f.lookup.A)),
-		Item:  retrieval.PictureReader(ctx, file, inputs.NoteUnread(f.lookup.A))}
+		Query: retrieval.PictureReader(ctx, file, inputs.NoteUnread(f.lookup.Console)),
+		Item:  retrieval.PictureReader(ctx, file, inputs.NoteUnread(f.lookup.Console))}
 	page, rows, err := out.Page(answers)
 	if err != nil {
 		return nil, err

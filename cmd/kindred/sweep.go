@@ -94,9 +94,8 @@ func (f *planFlags) add(cmd *cobra.Command, what string) {
 }
 
 // open reads the plan and returns it with the options, without Tell. close ends the queue, if there is one.
-func (f *planFlags) open(ctx context.Context, a *console.Console, path string, parse planParser) (p *sweep.Plan,
-	o sweep.Options,
-	close func(), err error) {
+func (f *planFlags) open(ctx context.Context, a *console.Console, path string, parse planParser) (
+	p *sweep.Plan, o sweep.Options, close func(), err error) {
 	if p, err = f.read(path, parse); err == nil {
 		o, close, err = f.options(ctx, a)
 	}

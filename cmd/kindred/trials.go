@@ -156,7 +156,7 @@ func (f *calibrateFlags) fits(a *console.Console, c *decide.Calibration, file st
 // openNew reads or embeds the photos to compare with a calibration. The table has no columns if there are no labels.
 func (f *calibrateFlags) openNew(ctx context.Context, a *console.Console, of calibrationSource, arg string) (
 	*embedding.Table, *calibrations.Distances, error) {
-	look := inputs.LookupFlags{A: a, DataDir: f.photos.DataDir, Outside: f.photos.Outside,
+	look := inputs.LookupFlags{Console: a, DataDir: f.photos.DataDir, Outside: f.photos.Outside,
 		Spec: lookup.Spec{Labels: f.labels,
 			Column: f.opt.Column, Strict: f.opt.Strict}}
 	switch {

@@ -92,8 +92,7 @@ const launchedIdle = 10 * time.Minute
 
 // launchWorkers writes the job that starts workers like this one.
 func launchWorkers(a *console.Console, launcher string, f *queues.Flags, l queue.Launch, idle time.Duration,
-	allow []string,
-	outside bool) error {
+	allow []string, outside bool) error {
 	if f.Queue == "" || f.IsFolder() {
 		return cli.Usagef("--launch needs --queue nats://HOST:PORT,...: other machines cannot reach a folder of this " +
 			"machine")

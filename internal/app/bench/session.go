@@ -149,9 +149,9 @@ func printBench(a *console.Console, results []Result) error {
 			peer = *r.Peer
 		}
 		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%.1f\t%s\t%s\t%s\t%s\t%s\t%s\t\n", r.Case, r.MedianMS, r.MinMS, r.MaxMS,
-			r.PerS,
-			formatOrDash(r.GFLOPS, "%.0f"), formatOrDash(peer.MedianMS, "%.3f"), formatOrDash(peer.MinMS, "%.3f"),
-			formatOrDash(peer.MaxMS, "%.3f"), formatOrDash(r.Ratio, "%.2fx"), cmp.Or(peer.Name(r.Case), "-"))
+			r.PerS, formatOrDash(r.GFLOPS, "%.0f"), formatOrDash(peer.MedianMS, "%.3f"),
+			formatOrDash(peer.MinMS, "%.3f"), formatOrDash(peer.MaxMS, "%.3f"), formatOrDash(r.Ratio, "%.2fx"),
+			cmp.Or(peer.Name(r.Case), "-"))
 	}
 	if err := w.Flush(); err != nil {
 		return err

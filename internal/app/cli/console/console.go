@@ -12,11 +12,11 @@ import (
 )
 
 // Console is what all commands share: the output streams and the global flags.
-// Results go to out, progress and remarks to err.
+// Results go to Out, progress and remarks to Err.
 type Console struct {
 	Out, Err io.Writer
-	Screen   io.Writer // Err for text that moves the cursor of a terminal; nil: use err
-	Raw      io.Writer // Out for bytes that must not be escaped: JSON, CSV, files
+	Screen   io.Writer // Err, for text that moves the cursor of a terminal; nil: use Err
+	Raw      io.Writer // Out, for bytes that must not be escaped: JSON, CSV, files
 	JSON     bool
 	Seed     uint64
 }

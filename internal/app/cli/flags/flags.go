@@ -13,7 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/collection/provenance"
 )
 
-// Set adds Set to a command, each with the completion of its value. Numbers and
+// Set adds flags to a command, each with the completion of its value. Numbers and
 // switches have no completion.
 type Set struct {
 	*pflag.FlagSet
@@ -26,13 +26,13 @@ func New(cmd *cobra.Command) Set { return Set{cmd.Flags(), cmd} }
 // NewPersistent are the flags of a command and of those below it.
 func NewPersistent(cmd *cobra.Command) Set { return Set{cmd.PersistentFlags(), cmd} }
 
-// Text adds a flag with a Text.
+// Text adds a flag with a text.
 func (f Set) Text(to *string, name, value, usage string, by complete.Func) {
 	f.StringVar(to, name, value, usage)
 	f.Complete(name, by)
 }
 
-// Repeated adds a flag that may be Repeated, each time with a text.
+// Repeated adds a flag that may be repeated, each time with a text.
 func (f Set) Repeated(to *[]string, name, usage string, by complete.Func) {
 	f.StringArrayVar(to, name, nil, usage)
 	f.Complete(name, by)
@@ -77,12 +77,12 @@ func (f Set) Outside(to *bool) {
 	cli.AddOutside(f.FlagSet, to)
 }
 
-// Embeddings adds --Embeddings.
+// Embeddings adds --embeddings.
 func (f Set) Embeddings(to *string, usage string) {
 	f.Text(to, "embeddings", "", usage+" ("+strings.Join(cli.EmbeddingFormats().Extensions(), ", ")+")", complete.Files)
 }
 
-// Vector adds --Vector, a file of embeddings to look up.
+// Vector adds --vector, a file of embeddings to look up.
 func (f Set) Vector(to *string, usage string) {
 	f.Text(to, "vector", "", usage+" ("+strings.Join(cli.EmbeddingFormats().Extensions(), ", ")+")", complete.Files)
 }
@@ -92,7 +92,7 @@ func (f Set) ForceNetwork(to *bool) {
 	f.BoolVar(to, provenance.ForceFlag, false, "compare embeddings of different networks")
 }
 
-// Labels adds --Labels.
+// Labels adds --labels.
 func (f Set) Labels(to *string, usage string) {
 	f.Text(to, "labels", "", usage+"; default: those in the file of embeddings or beside it", complete.Files)
 }
@@ -100,12 +100,12 @@ func (f Set) Labels(to *string, usage string) {
 // FirstColumn is the help for the default column of labels.
 const FirstColumn = "default: the first of label, fine and coarse that exists"
 
-// Column adds --Column. It has no completion, because the file with the columns is not read yet.
+// Column adds --column. It has no completion, because the file with the columns is not read yet.
 func (f Set) Column(to *string, usage string) {
 	f.Text(to, "column", "", usage, complete.Nothing)
 }
 
-// Distance adds --Distance with the allowed values. value is the default; otherwise is the help's text
+// Distance adds --distance with the allowed values. value is the default; otherwise is the help's text
 // for a default that depends on other flags.
 func (f Set) Distance(to *string, value, otherwise string, of ...string) {
 	usage := strings.Join(of[:len(of)-1], ", ") + " or " + of[len(of)-1]
@@ -123,7 +123,7 @@ func (f Set) Scratch(to *int) {
 	f.IntVar(to, "scratch", 256, "working memory in MiB, besides the embeddings")
 }
 
-// Jobs adds --Jobs, the number of runs at a time.
+// Jobs adds --jobs, the number of runs at a time.
 func (f Set) Jobs(to *int) {
 	f.IntVar(to, "jobs", 1, "number of runs at a time; a single run already uses all cores")
 }

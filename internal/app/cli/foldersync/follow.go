@@ -29,8 +29,7 @@ type follower struct {
 // more than a share most of the items wait for a decision. It logs changes and errors. stop waits until it
 // has ended; the index must not be closed before.
 func Follow(ctx context.Context, a *console.Console, x *index.Index, dir string, every time.Duration,
-	most float64,
-	state *serve.FolderSync, removals *mirror.Removals, log *slog.Logger) (stop func()) {
+	most float64, state *serve.FolderSync, removals *mirror.Removals, log *slog.Logger) (stop func()) {
 	f := &follower{Sync: Sync{Progress: state.ReportEmbedding, Removals: removals, Yes: true}, most: most}
 	f.Photos.Data = dir
 	log = log.With("folder", dir)

@@ -92,8 +92,7 @@ func (s *Sync) open(ctx context.Context, x *index.Index) (*data.Dataset, error) 
 		crop = cfg.Data.Crop
 	}
 	return data.Open(ctx, s.Photos.Data, data.OpenOptions{Home: inputs.DataFolder(s.Photos.DataDir), Unlabelled: true,
-		Distinct: true,
-		Crop:     crop, Outside: s.Photos.Outside, Formats: cli.EmbeddingFormats(), Strict: s.Strict})
+		Distinct: true, Crop: crop, Outside: s.Photos.Outside, Formats: cli.EmbeddingFormats(), Strict: s.Strict})
 }
 
 // newPlan compares the index with the set.
@@ -121,7 +120,7 @@ func sampleLabels(set *data.Dataset, have []store.Column) ([]map[string]any, err
 	return items.LabelColumns(e.Table(), have)
 }
 
-// Network loads the Network of the index. It must be the one that made the index's embeddings.
+// Network loads the network of the index. It must be the one that made the index's embeddings.
 func (s *Sync) Network(x *index.Index) (*run.Model, error) {
 	if s.model == nil || s.modelDir != x.NetworkDir() { // 'kindred index reembed' gave the index another network
 		m, err := provenance.LoadNetwork(x)

@@ -27,7 +27,7 @@ import (
 
 // LookupFlags name a gallery and the network that embeds photos. They are a lookup.Host.
 type LookupFlags struct {
-	A       *console.Console
+	Console *console.Console
 	Network ModelFlags
 	Spec    lookup.Spec
 	DataDir string
@@ -44,15 +44,15 @@ func (f *LookupFlags) Check(cmd *cobra.Command) error {
 }
 
 // Notes is the writer of remarks.
-func (f *LookupFlags) Notes() io.Writer { return f.A.Err }
+func (f *LookupFlags) Notes() io.Writer { return f.Console.Err }
 
 // LoadNetwork loads the network that the flags name.
 func (f *LookupFlags) LoadNetwork(ctx context.Context) (*run.Model, error) {
-	return f.Network.Load(ctx, f.A)
+	return f.Network.Load(ctx, f.Console)
 }
 
 // OpenIndex opens an index, which other processes may change.
-func (f *LookupFlags) OpenIndex(dir string) (*index.Index, error) { return ReadIndex(f.A, dir) }
+func (f *LookupFlags) OpenIndex(dir string) (*index.Index, error) { return ReadIndex(f.Console, dir) }
 
 // OpenStore opens the store at an address.
 func (f *LookupFlags) OpenStore(ctx context.Context, address string) (store.Store, string, func() error, error) {
@@ -71,7 +71,7 @@ func (f *LookupFlags) OpenPhotos(ctx context.Context, path string, m *run.Model,
 
 // Embed embeds photos, and shows the progress.
 func (f *LookupFlags) Embed(ctx context.Context, m *run.Model, p *data.Part) (*run.Embeddings, error) {
-	return Embed(ctx, f.A, m, p)
+	return Embed(ctx, f.Console, m, p)
 }
 
 // ReadTable reads a file of embeddings.
@@ -81,12 +81,12 @@ func (f *LookupFlags) ReadTable(path string) (*embedding.Table, error) {
 
 // LabelTable returns embeddings with labels, if there are any.
 func (f *LookupFlags) LabelTable(t *embedding.Table, labels string, columns []string) (*embedding.Table, error) {
-	return AddLabelsIfAny(f.A, t, labels, columns)
+	return AddLabelsIfAny(f.Console, t, labels, columns)
 }
 
 // KeepLabelled leaves out rows without a label.
 func (f *LookupFlags) KeepLabelled(t *embedding.Table, name string, strict bool) (*embedding.Table, error) {
-	t, _, err := KeepLabelled(f.A, t, name, strict)
+	t, _, err := KeepLabelled(f.Console, t, name, strict)
 	return t, err
 }
 
@@ -95,8 +95,7 @@ func (f *LookupFlags) KeepLabelled(t *embedding.Table, name string, strict bool)
 func (f *PhotoFlags) OpenFor(ctx context.Context, m *run.Model, strict bool) (*data.Dataset, string, error) {
 	d, err := remotedata.Open(ctx, f.Data, data.OpenOptions{Home: DataFolder(f.DataDir), Unlabelled: true,
 		Distinct: true, Crop: m != nil && m.Config.Data.Crop, Outside: f.Outside, Formats: cli.EmbeddingFormats(),
-		Strict: strict &&
-			m != nil})
+		Strict: strict && m != nil})
 	if err != nil || d.Len() == 1 && d.Names[0] == filepath.ToSlash(f.Data) { // data is a single photo
 		return d, "", err
 	}

@@ -238,7 +238,7 @@ func (o *Options) Open(ctx context.Context, a *console.Console, dirs []string,
 	}
 	for _, url := range o.Stores {
 		source, err := lookup.Open(ctx, &lookup.Spec{Store: url, Run: o.Run, Column: o.Label},
-			&inputs.LookupFlags{A: a})
+			&inputs.LookupFlags{Console: a})
 		if err != nil {
 			return nil, nil, err
 		}

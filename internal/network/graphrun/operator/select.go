@@ -59,8 +59,7 @@ func blocks(shape []int, index *tensor.Tensor, batch int, body func(i, at, n int
 	if width < 1 || batch < 0 || batch >= r || batch+width > len(shape) ||
 		!slices.Equal(shape[:batch], index.Shape[:batch]) {
 		Fail("its indices of shape %d do not fit values of shape %d with the first %d axes in common",
-			index.Shape, shape,
-			batch)
+			index.Shape, shape, batch)
 	}
 	own := tensor.Strides(shape)
 	n := tensor.Size(shape[batch+width:])
