@@ -41,8 +41,8 @@ func (c *Call) scaleOf(shape []int, scale, zero *tensor.Tensor, axis int64) (at 
 	}
 	k := Must(tensor.AxisOf(axis, len(shape)))
 	if len(scale.Shape) != 1 || scale.Len() != shape[k] {
-		Fail("its scales of shape %d do not fit axis %d of shape %d: scales of blocks are not supported", scale.Shape, k,
-			shape)
+		Fail("its scales of shape %d do not fit axis %d of shape %d: scales of blocks are not supported",
+			scale.Shape, k, shape)
 	}
 	inner, side := tensor.Size(shape[k+1:]), shape[k]
 	return func(i int) (float64, float64) { return value(i / inner % side) }

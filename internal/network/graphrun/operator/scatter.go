@@ -58,8 +58,8 @@ func scatterND(c *Call) []*tensor.Tensor {
 	r := len(index.Shape)
 	if r == 0 || index.Shape[r-1] > len(out.Shape) ||
 		!slices.Equal(updates.Shape, slices.Concat(index.Shape[:r-1], out.Shape[index.Shape[r-1]:])) {
-		Fail("its updates of shape %d do not fit indices of shape %d and values of shape %d", updates.Shape, index.Shape,
-			out.Shape)
+		Fail("its updates of shape %d do not fit indices of shape %d and values of shape %d", updates.Shape,
+			index.Shape, out.Shape)
 	}
 	blocks(out.Shape, index, 0, func(i, at, n int) {
 		for k := range n {
