@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"sort"
-	"strings"
 	"sync"
 
 	"github.com/kindred-ml/kindred/data/internal/tree"
@@ -293,18 +291,4 @@ func (p *pictureTables) Size(i int) int64 {
 		return 0
 	}
 	return int64(len(b))
-}
-
-// openTable opens a file that may be a table of pictures or of features. ok is true for pictures.
-func openTable(ctx context.Context, what string, opt Options) (s *Set, ok bool, err error) {
-	if picturesFormat(opt) == nil || opt.Labels != "" || !strings.EqualFold(path.Ext(what), parquetExtension) {
-		return nil, false, nil
-	}
-	t, name, ok, err := openShards(ctx, what, opt.Outside)
-	if !ok || err != nil {
-		return nil, ok, err
-	}
-	tables := layout{name: "parquet", read: readPictures}
-	s, err = tables.open(ctx, &listing{Tree: t}, nil, name, opt)
-	return s, !errors.Is(err, errNoPictures) || t.Count() > 1, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data/internal/tree"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
@@ -235,10 +236,7 @@ func (w *webDataset) nameClasses(c *Column) error {
 // rename gives each class the name at its number. If several classes have the same name, it adds the
 // number.
 func (c *Column) rename(where string, names []string) error {
-	count := map[string]int{}
-	for _, n := range names {
-		count[n]++
-	}
+	count := lists.Count(names)
 	c.Names = map[int64]string{}
 	for _, n := range slices.Sorted(slices.Values(c.Numbers)) {
 		if n < 0 || n >= int64(min(len(names), math.MaxInt32)) {

@@ -21,7 +21,7 @@ type RangeFile struct {
 func OpenRanged(t Tree, name string) (*RangeFile, error) {
 	switch t := t.(type) {
 	case Folder:
-		f, err := t.in.Open(t.path(name))
+		f, err := t.Open(name)
 		if err != nil {
 			return nil, err
 		}

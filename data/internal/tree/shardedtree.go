@@ -3,7 +3,6 @@ package tree
 import (
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 )
@@ -71,14 +70,6 @@ func (s *Sharded) Digest(name string, buf []byte) (string, []byte, error) {
 	}
 	sum, buf, err := s.images.Digest(i, buf)
 	return sum, buf, WithName(path.Join(s.Location(), name), err)
-}
-
-// Close closes the files that the shards hold open.
-func (s *Sharded) Close() error {
-	if c, ok := s.images.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
 }
 
 func (s *Sharded) Stat(name string) Stat {
