@@ -73,8 +73,7 @@ func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error)
 			return nil, err
 		}
 		if err := imagepack.Create(path, key, func(w *imagepack.Writer) error {
-			return d.pack(ctx, w,
-				opt)
+			return d.pack(ctx, w, opt)
 		}); err != nil {
 			return nil, err
 		}

@@ -164,8 +164,7 @@ func (p *plan) initHead(features *startFeatures) error {
 	if w == nil || min(x.Rows, x.Cols) < n.Dim && n.Head != wccnHead || len(w.Value) != n.Dim*x.Cols {
 		if n.Head == pcaHead {
 			return fmt.Errorf("network.head: %d principal components cannot be computed from %d samples of %d "+
-				"features: lower network.dim",
-				n.Dim, x.Rows, x.Cols)
+				"features: lower network.dim", n.Dim, x.Rows, x.Cols)
 		}
 		n.Head = randomHead
 		return nil

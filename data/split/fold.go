@@ -28,8 +28,7 @@ func (s *Parts) applyFold(ctx context.Context, rule string, seed uint64, kept *g
 	}
 	k, n, ok := parseFold(arg)
 	if !ok || named && kind != "images" {
-		return nil, fmt.Errorf("fold %q: must be K/N (classes) or images:K/N, with 1 <= K <= N and N >= 2",
-			rule)
+		return nil, fmt.Errorf("fold %q: must be K/N (classes) or images:K/N, with 1 <= K <= N and N >= 2", rule)
 	}
 	unit := "classes"
 	var of []int // the fold of every position
@@ -172,8 +171,7 @@ func (s *Parts) checkFolds(of []int, n int, unit string) error {
 		switch {
 		case len(classes) < 2:
 			return fmt.Errorf("fold %d has %s, but needs two or more, because with one class every neighbour is "+
-				"right; there "+
-				"are %s in all: take fewer folds", f+1, formatClasses(len(classes)), have)
+				"right; there are %s in all: take fewer folds", f+1, formatClasses(len(classes)), have)
 		case pairs == 0:
 			return fmt.Errorf("fold %d has no class with two images, so no image has a right neighbour: take fewer "+
 				"folds", f+1)

@@ -224,8 +224,7 @@ func (k *grouper) keptMessage(whole int) string {
 		text = fmt.Sprintf("; %s in %d %s stay on one side", formatImages(k.counts.Samples), k.counts.Groups, what)
 	}
 	if whole > 0 {
-		text += fmt.Sprintf("; %s not divided (a single group)",
-			enum.Number(whole, "class is", "classes are"))
+		text += fmt.Sprintf("; %s not divided (a single group)", enum.Number(whole, "class is", "classes are"))
 	}
 	if k.why != "" {
 		text += "; " + k.why

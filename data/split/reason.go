@@ -16,9 +16,8 @@ func (s *Parts) explainSplit(reason string) string {
 	var text string
 	switch {
 	case shared == 0:
-		text = fmt.Sprintf("%s (%s), and %s that training does not see are the test (%s)",
-			enum.Number(len(train), "class trains", "classes train"), formatImages(s.Train.Len()),
-			formatClasses(len(test)),
+		text = fmt.Sprintf("%s (%s), and %s that training does not see are the test (%s)", enum.Number(len(train),
+			"class trains", "classes train"), formatImages(s.Train.Len()), formatClasses(len(test)),
 			formatImages(s.numTested()))
 		if kind == "fold" {
 			text += ": fold " + strings.ReplaceAll(arg, "/", " of ")

@@ -20,8 +20,7 @@ func (s *Parts) takeValidation(ctx context.Context, rule string, seed uint64, k 
 	kind, arg, _ := strings.Cut(rule, ":")
 	f, err := fraction(arg)
 	if err != nil || kind != "classes" && kind != "images" && kind != asTest {
-		return fmt.Errorf("validation %q: must be none, classes:F, images:F or as-test:F, with F between 0 and 1",
-			rule)
+		return fmt.Errorf("validation %q: must be none, classes:F, images:F or as-test:F, with F between 0 and 1", rule)
 	}
 	alike := false // validation is like a test that searches images among each other
 	if kind == asTest {
@@ -56,8 +55,7 @@ func (s *Parts) takeValidation(ctx context.Context, rule string, seed uint64, k 
 		return nil
 	case whole == classes:
 		s.ValidationWhy = fmt.Sprintf("nothing is kept for validation: with data.group=%[2]s each of the %[1]s is a "+
-			"single group, "+
-			"apart from samples that must stay%[3]s", formatClasses(classes), k.rule, reason)
+			"single group, apart from samples that must stay%[3]s", formatClasses(classes), k.rule, reason)
 		return nil
 	}
 	s.moveToValidation(held)

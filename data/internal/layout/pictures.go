@@ -78,14 +78,11 @@ type reopeningReader struct {
 }
 
 func (r *reopeningReader) ReadAt(b []byte, at int64) (int, error) {
-	f, err := tree.OpenRanged(r.t, r.name)
+	f, err := tree.OpenUnchanged(r.t, r.name, r.state)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	if f.State != r.state {
-		return 0, errShardChanged
-	}
 	return f.ReadAt(b, at)
 }
 
@@ -167,7 +164,6 @@ func (o *pictureSet) finish() error {
 	if len(o.groups) == len(o.Names) {
 		o.Group = &Column{Name: o.opt.Group, Text: o.groups}
 	}
-	o.src.remote = tree.IsRemote(t)
 	return o.setShards(o.src)
 }
 
@@ -180,7 +176,6 @@ type pictureTables struct {
 	tables []*embedding.PictureFile
 	states []string
 	rows   []tableRow
-	remote bool
 
 	mu sync.Mutex
 	// many keeps pages of many images, which are costly to load for an image alone. few keeps pages of few
@@ -273,15 +268,12 @@ func (p *pageCache) forget(at tablePage, e *loadedPage) {
 	}
 }
 
-func (p *pictureTables) Digest(i int, buf []byte) (string, []byte, error) {
-	if at := p.rows[i]; p.remote && p.states[at.table] != "" {
-		return fmt.Sprintf("%s, row %d", p.states[at.table], at.row), buf, nil
+func (p *pictureTables) Place(i int) string {
+	at := p.rows[i]
+	if p.states[at.table] == "" {
+		return ""
 	}
-	b, err := p.Read(i, buf)
-	if err != nil {
-		return "", buf, err
-	}
-	return tree.SHA256Hex(b), b, nil
+	return fmt.Sprintf("%s, row %d", p.states[at.table], at.row)
 }
 
 // Size returns the size of the image, or 0 if it cannot be read.

@@ -132,8 +132,7 @@ func (w *webDataset) samples() error {
 	}
 	if len(w.Names) == 0 {
 		return fmt.Errorf("%s: no image in %d shards: members must be called KEY.jpg, with KEY.cls, KEY.json or "+
-			"KEY.txt "+
-			"beside them%s", w.tree.Location(), len(w.shards), tree.Sentence(w.LeftOut))
+			"KEY.txt beside them%s", w.tree.Location(), len(w.shards), tree.Sentence(w.LeftOut))
 	}
 	if groups != nil {
 		w.Group = &Column{Name: w.opt.Group, Text: groups}
@@ -156,9 +155,7 @@ func (w *webDataset) finish(images *tarShards, columns []string, values [][]stri
 		w.Dirs = dirs
 	case !w.opt.Unlabelled:
 		return fmt.Errorf("%s: no image has a label: want KEY.cls, a key label, class or category of KEY.json "+
-			"(data.label "+
-			"names another), KEY.txt, or class folders; kindred embed needs no labels",
-			w.tree.Location())
+			"(data.label names another), KEY.txt, or class folders; kindred embed needs no labels", w.tree.Location())
 	}
 	return w.setShards(images)
 }
