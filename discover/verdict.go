@@ -71,8 +71,7 @@ func (v *Verdict) String() string {
 			level)
 	}
 	return fmt.Sprintf("%s fall into groups (level %.3g %%; such groups may be bursts or backgrounds, not "+
-		"sub-classes: "+
-		"look at them)", of, level)
+		"sub-classes: look at them)", of, level)
 }
 
 // measuredClass is a class with its measurements.

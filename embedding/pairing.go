@@ -201,8 +201,7 @@ func (p pairing) rowReason() string {
 		return fmt.Sprintf("%s names no rows: its row i labels row i of %s", p.labels.sourceName(), p.t.sourceName())
 	}
 	return fmt.Sprintf("%s names its rows by %s and %s by %s: row i of the one labels row i of the other",
-		p.t.sourceName(),
-		named, p.labels.sourceName(), labelled)
+		p.t.sourceName(), named, p.labels.sourceName(), labelled)
 }
 
 // nameColumn returns the column that names the rows, or "" without such a column.

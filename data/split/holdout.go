@@ -1,5 +1,7 @@
 package split
 
+import "github.com/kindred-ml/kindred/internal/base/lists"
+
 // holdout draws the samples to hold out of every class. It never divides a group.
 type holdout struct {
 	class   []int   // class of each position
@@ -20,10 +22,7 @@ func newHoldout(class, group, want []int, keep int) *holdout {
 		h.left[c]++
 	}
 	if group == nil {
-		h.group = make([]int, len(class))
-		for i := range h.group {
-			h.group[i] = i
-		}
+		h.group = lists.Indices(len(class))
 	}
 	h.members = groupMembers(h.group)
 	return h
@@ -109,9 +108,5 @@ func (h *holdout) holdOut(g int) {
 
 // classCounts returns the number of samples of a group by class.
 func (h *holdout) classCounts(g int) map[int]int {
-	out := make(map[int]int, 1)
-	for _, i := range h.members[g] {
-		out[h.class[i]]++
-	}
-	return out
+	return lists.Count(lists.At(h.class, h.members[g]))
 }

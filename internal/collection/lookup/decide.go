@@ -42,9 +42,8 @@ func (b *Basis) Check(file string, given func(setting string) bool) (measured bo
 				"them, so sets use the photos of the calibration"},
 	} {
 		if given(of.setting) && !of.applies {
-			return false, &option.InapplicableError{Setting: of.setting, To: file +
-				", which was learned from photos of " +
-				"the classes of the gallery", Reason: of.why}
+			return false, &option.InapplicableError{Setting: of.setting, To: file + ", which was learned from photos " +
+				"of the classes of the gallery", Reason: of.why}
 		}
 	}
 	b.FPIR, b.Strangers = cmp.Or(b.FPIR, decide.DefaultFPIR), cmp.Or(b.Strangers, decide.DefaultStrangers)

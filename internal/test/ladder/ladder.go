@@ -96,6 +96,7 @@ func Packages() []Package {
 
 func foundations() []Package {
 	return []Package{
+		{"internal/base/lists", "the loops over lists that many packages need", ""},
 		{"internal/base/par", "loops on all cores, divided the same way on every machine", ""},
 		{"internal/base/critical", "what a signal must not cut short", ""},
 		{"internal/base/batch", "runs the jobs of several goroutines together", ""},
@@ -295,21 +296,22 @@ func samples() []Package {
 			"internal/base/enum internal/kernel/pix internal/kernel/simd data/imaging"},
 		{"data/internal/tree", "the files of a data set in a folder, an archive, a file system or shards",
 			"internal/base/budget internal/base/fileinfo internal/base/par internal/base/rootfs " +
-				"internal/format/zipfile data/imaging golang.org/x/text"},
+				"internal/base/lists internal/format/zipfile data/imaging golang.org/x/text"},
 		{"data/internal/layout", "recognises how a data set is stored, and lists its samples",
 			"internal/base/atomic internal/base/braces internal/base/budget internal/base/classname " +
 				"internal/base/fileinfo internal/base/home internal/base/option internal/base/par " +
-				"internal/base/rootfs internal/format/idx internal/format/matfile internal/format/plaintext " +
-				"internal/format/strictjson internal/format/tarfile matrix embedding data/imaging " +
-				"data/internal/tree"},
+				"internal/base/rootfs internal/base/lists internal/format/idx internal/format/matfile " +
+				"internal/format/plaintext internal/format/strictjson internal/format/tarfile matrix " +
+				"embedding data/imaging data/internal/tree"},
 		{"data", "data sets, their labels, images and loaders",
 			"internal/base/atomic internal/base/budget internal/base/classname internal/base/enum " +
-				"internal/base/home internal/base/option internal/base/par internal/format/imagepack " +
-				"internal/format/plaintext matrix embedding data/imaging data/imaging/prepare data/internal/layout " +
-				"data/internal/tree golang.org/x/text"},
+				"internal/base/home internal/base/option internal/base/par internal/base/lists " +
+				"internal/format/imagepack internal/format/plaintext matrix embedding data/imaging " +
+				"data/imaging/prepare data/internal/layout data/internal/tree golang.org/x/text"},
 		{"data/split", "divides a data set: train, test, validation, folds, groups of photos taken together",
-			"internal/base/classname internal/base/enum internal/base/par data data/imaging/prepare data/imaging"},
-		{"data/sample", "class-balanced batches", ""},
+			"internal/base/classname internal/base/enum internal/base/par internal/base/lists data " +
+				"data/imaging/prepare data/imaging"},
+		{"data/sample", "class-balanced batches", "internal/base/lists"},
 	}
 }
 
@@ -383,7 +385,7 @@ func running() []Package {
 		{"run/internal/keys", "reads, checks, writes and explains a configuration from a table of its keys",
 			"internal/format/yamltext internal/base/enum objective github.com/goccy/go-yaml"},
 		{"run/internal/feed", "reads the samples of a part for a network; features of a frozen body",
-			"internal/base/budget internal/format/rows data matrix nn train"},
+			"internal/base/budget internal/base/lists internal/format/rows data matrix nn train"},
 		{"run/internal/embedder", "embeds images of many goroutines together",
 			"internal/base/batch internal/base/budget data/imaging data/imaging/prepare matrix nn run/internal/feed"},
 		{"run/internal/ranks", "compares what decides the bits of a run on all its processes",
@@ -392,19 +394,18 @@ func running() []Package {
 			"internal/base/atomic internal/base/lock internal/base/option internal/format/tfevents " +
 				"embedding matrix nn train"},
 		{"run/internal/validation", "scores of the samples that choose the kept epoch: margins, nearest items",
-			"eval matrix"},
+			"internal/base/lists eval matrix"},
 		{"run/internal/wccn", "a last layer that is computed from features of training samples",
-			"matrix nn gonum.org/v1/gonum"},
+			"internal/base/lists matrix nn gonum.org/v1/gonum"},
 		{"run", "configurations, run folders, trained models",
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/enum " +
 				"internal/base/fileinfo internal/base/rootfs internal/base/atomic internal/base/home " +
-				"internal/base/lock internal/compute/pair " +
-				"objective loss matrix nn nn/zoo train internal/network/published internal/network/onnxexport " +
-				"internal/network/onnxnet data " +
-				"data/split data/sample data/imaging data/imaging/prepare eval discover embedding nn/safetensors " +
-				"github.com/goccy/go-yaml gonum.org/v1/gonum internal/format/plaintext " +
-				"run/internal/embedder run/internal/feed run/internal/keys run/internal/ranks " +
-				"run/internal/record run/internal/validation run/internal/wccn"},
+				"internal/base/lock internal/base/lists internal/compute/pair objective loss matrix nn " +
+				"nn/zoo train internal/network/published internal/network/onnxexport " +
+				"internal/network/onnxnet data data/split data/sample data/imaging data/imaging/prepare " +
+				"eval discover embedding nn/safetensors github.com/goccy/go-yaml gonum.org/v1/gonum " +
+				"internal/format/plaintext run/internal/embedder run/internal/feed run/internal/keys " +
+				"run/internal/ranks run/internal/record run/internal/validation run/internal/wccn"},
 		{"internal/jobs", "jobs that anyone may repeat: done in this process, and their results remembered",
 			"internal/base/atomic internal/base/fileinfo internal/format/strictjson"},
 		{"internal/sweep",
