@@ -64,7 +64,7 @@ func NewColumn(name string, classes []string) Column {
 // and its number.
 func newNumberColumn(name string, values []int64) Column {
 	c := Column{Name: name}
-	c.IDs, c.Numbers = lists.Rank(values)
+	c.IDs, c.Numbers = lists.Rank[int64](values)
 	for _, v := range c.Numbers {
 		c.Classes = append(c.Classes, strconv.FormatInt(v, 10))
 	}

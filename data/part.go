@@ -73,5 +73,5 @@ func samePartition(a, b []int64) bool {
 // DenseLabels returns the training labels renumbered to 0..k-1 without gaps, in the order of their ids, and
 // the id of each new number.
 func (p *Part) DenseLabels() (labels, ids []int64) {
-	return lists.Rank(p.Label)
+	return lists.Rank[int64](p.Label)
 }

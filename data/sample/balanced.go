@@ -98,11 +98,8 @@ func NewBalanced(labels []int64, cfg BalancedConfig) (*Balanced, error) {
 		return nil, fmt.Errorf("sampling: views is %d: must be at most %d", cfg.Views, maxViews)
 	}
 	b := &Balanced{cfg: cfg}
-	of, different := lists.Rank(labels)
-	b.classes = make([][]int, len(different))
-	for i, c := range of {
-		b.classes[c] = append(b.classes[c], i)
-	}
+	of, different := lists.Rank[int](labels)
+	b.classes = lists.Places(of, len(different))
 	for _, c := range b.classes {
 		b.sizes = append(b.sizes, len(c))
 	}

@@ -105,7 +105,7 @@ func groupsByName(t *testing.T, d *data.Dataset) string {
 		t.Errorf("%v the second time, %v", again, err)
 	}
 	var out []string
-	for _, m := range groupMembers(of) {
+	for _, m := range lists.Places(of, len(of)) {
 		var names []string
 		for _, i := range m {
 			names = append(names, d.Names[i])

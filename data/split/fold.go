@@ -90,7 +90,7 @@ func (s *Parts) dealClasses(n int, seed uint64) []int {
 // dealValues deals the different values at random into n folds whose sizes differ by at most one.
 // Values with the same mark are dealt one after the other.
 func dealValues(values []int64, mark map[int64]int64, n int, seed uint64) []int {
-	of, different := lists.Rank(values)
+	of, different := lists.Rank[int](values)
 	order := lists.Indices(len(different))
 	rng := rand.New(rand.NewPCG(seed, 0xf01dc1a55))
 	rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
@@ -113,7 +113,7 @@ func (s *Parts) dealImages(n int, seed uint64, groups []int) []int {
 	if groups == nil {
 		groups = lists.Indices(s.Train.Len())
 	}
-	together := groupMembers(groups)
+	together := lists.Places(groups, len(groups))
 	rng := rand.New(rand.NewPCG(seed, 0xf01d1a6e))
 	of := make([]int, s.Train.Len())
 	for pos := range of {

@@ -24,17 +24,8 @@ func newHoldout(class, group, want []int, keep int) *holdout {
 	if group == nil {
 		h.group = lists.Indices(len(class))
 	}
-	h.members = groupMembers(h.group)
+	h.members = lists.Places(h.group, len(h.group))
 	return h
-}
-
-// groupMembers lists the positions of each group. A group is named by one of its positions.
-func groupMembers(group []int) [][]int {
-	out := make([][]int, len(group))
-	for i, g := range group {
-		out[g] = append(out[g], i)
-	}
-	return out
 }
 
 // draw goes through the positions of each class in order and takes the groups that bring the

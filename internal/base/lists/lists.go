@@ -62,12 +62,21 @@ func Group[E comparable](list []E) (elements []E, places [][]int) {
 
 // Rank numbers the different elements of a list in ascending order. It returns the number of each element, and the
 // different elements.
-func Rank[E cmp.Ordered](list []E) (numbers []int64, elements []E) {
+func Rank[N int | int64, E cmp.Ordered](list []E) (numbers []N, elements []E) {
 	elements = slices.Compact(slices.Sorted(slices.Values(list)))
-	numbers = make([]int64, len(list))
+	numbers = make([]N, len(list))
 	for i, e := range list {
 		at, _ := slices.BinarySearch(elements, e)
-		numbers[i] = int64(at)
+		numbers[i] = N(at)
 	}
 	return numbers, elements
+}
+
+// Places returns the places of each number from 0 to n-1 in a list of numbers.
+func Places[N int | int64](numbers []N, n int) [][]int {
+	out := make([][]int, n)
+	for i, k := range numbers {
+		out[k] = append(out[k], i)
+	}
+	return out
 }

@@ -8,6 +8,7 @@ import (
 func TestLists(t *testing.T) {
 	list := []string{"b", "a", "b", "c", "a"}
 	elements, places := Group(list)
+	numbers, ranked := Rank[int64](list)
 	none, nowhere := Group([]int(nil))
 	for name, c := range map[string]struct{ got, want any }{
 		"indices":    {Indices(3), []int{0, 1, 2}},
@@ -19,6 +20,9 @@ func TestLists(t *testing.T) {
 		"count":      {Count(list), map[string]int{"a": 2, "b": 2, "c": 1}},
 		"elements":   {elements, []string{"b", "a", "c"}},
 		"places":     {places, [][]int{{0, 2}, {1, 4}, {3}}},
+		"numbers":    {numbers, []int64{1, 0, 1, 2, 0}},
+		"ranked":     {ranked, []string{"a", "b", "c"}},
+		"of each":    {Places(numbers, 4), [][]int{{1, 4}, {0, 2}, {3}, nil}},
 		"none":       {none, []int(nil)},
 		"nowhere":    {nowhere, [][]int(nil)},
 	} {

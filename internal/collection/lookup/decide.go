@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/serve/api"
 )
@@ -228,19 +229,12 @@ const (
 // spare ones more.
 func searchUntilEnough(ctx context.Context, g Gallery, d *decide.Decider, queries []Query, spare int,
 	found func(i int, answer *api.Answer) error) error {
-	todo := make([]int, len(queries))
-	for i := range todo {
-		todo[i] = i
-	}
+	todo := lists.Indices(len(queries))
 	for k := d.NumVoters(); len(todo) > 0; k *= 4 {
 		var again []int
 		n := maxResults(g, k+spare)
 		for part := range slices.Chunk(todo, max(1, min(searchBatch, maxPending/n))) {
-			some := make([]Query, len(part))
-			for j, i := range part {
-				some[j] = queries[i]
-			}
-			answers, err := g.searchNear(ctx, some, n, &Options{Exact: true, bare: true})
+			answers, err := g.searchNear(ctx, lists.At(queries, part), n, &Options{Exact: true, bare: true})
 			if err != nil {
 				return err
 			}

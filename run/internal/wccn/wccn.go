@@ -43,7 +43,7 @@ type Layer struct {
 // there are too few samples to estimate how samples of a class differ.
 func New(x *matrix.Dense, labels []int64) *Layer {
 	n, d := x.Rows, x.Cols
-	of, classes := lists.Rank(labels)
+	of, classes := lists.Rank[int](labels)
 	if n-len(classes) < MinFreedom {
 		return nil
 	}
@@ -51,7 +51,7 @@ func New(x *matrix.Dense, labels []int64) *Layer {
 	all := make([]float64, d)
 	for i, k := range of {
 		counts[k]++
-		mean := means.RawRowView(int(k))
+		mean := means.RawRowView(k)
 		for j, v := range x.Row(i) {
 			mean[j] += float64(v)
 			all[j] += float64(v)
@@ -59,7 +59,7 @@ func New(x *matrix.Dense, labels []int64) *Layer {
 	}
 	apart := matrix.New(n, d)
 	for i, k := range of {
-		mean, row := means.RawRowView(int(k)), apart.Row(i)
+		mean, row := means.RawRowView(k), apart.Row(i)
 		for j, v := range x.Row(i) {
 			row[j] = float32(float64(v) - mean[j]/counts[k])
 		}
