@@ -10,15 +10,6 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// drawn must name every policy: whether its choice is random, and so depends on
-// the order of the batch.
-var drawnPositives = map[string]bool{"easy": false, "random": true, "hard": false, "all": false, "ms": false,
-	"histogram": true, "semihard": false}
-
-var drawnNegatives = map[string]bool{"facenet": true, "random": true, "hard": false, "easy": false,
-	"semihard": false, "all": false, "distance": true, "ms": false,
-	"angular": true, "histogram": true}
-
 // excluding tells whether two policies do not go together.
 func excluding(positives, negatives string) bool {
 	_, err := ParseFlat(map[string]any{"positives": positives, "negatives": negatives})
@@ -174,7 +165,7 @@ func TestPolicyProperties(t *testing.T) {
 			dp, ok := drawnPositives[p]
 			dn, ok2 := drawnNegatives[n]
 			if !ok || !ok2 {
-				t.Errorf("policy %s or %s is not in the table of properties", p, n)
+				t.Errorf("policy %s or %s is not in drawnPositives or drawnNegatives (policy_test.go)", p, n)
 				continue
 			}
 			if excluding(p, n) {

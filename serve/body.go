@@ -18,6 +18,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/store"
@@ -160,7 +161,7 @@ func (s *itemList) UnmarshalJSON(text []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if t, err := dec.Token(); err != nil || t != json.Delim('[') {
-		return &json.UnmarshalTypeError{Value: "something else", Field: "items"}
+		return &json.UnmarshalTypeError{Value: "value other than a list", Field: "items"}
 	}
 	for dec.More() {
 		if len(s.items) == s.limit {
@@ -182,29 +183,20 @@ func (s *itemList) UnmarshalJSON(text []byte) error {
 }
 
 func decodeJSON(body []byte, v any, way string) error {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
-		var kind *json.UnmarshalTypeError
-		var refused *problem
-		switch {
-		case errors.As(err, &refused):
-			return refused
-		case errors.Is(err, io.EOF):
-			return badRequest.newProblem(way, "the body is empty")
-		case errors.As(err, &kind):
-			return badRequest.newProblem(way, "byte %d of the JSON: %s is not a value for %q", kind.Offset,
-				escape.ClipTo(kind.Value, 64), kind.Field)
-		}
-		return badRequest.newProblem(way, "byte %d of the JSON: %s", dec.InputOffset(), escape.ClipTo(err.Error(), 200))
+	err := strictjson.UnmarshalExact(body, v)
+	var refused *problem
+	var over *budget.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused):
+		return refused
+	case errors.As(err, &over):
+		return tooLarge.newProblem(way, "%v", over)
+	case len(bytes.TrimSpace(body)) == 0:
+		return badRequest.newProblem(way, "the body is empty")
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return badRequest.newProblem(way, "there is text after the end of the JSON")
-	}
-	if err := strictjson.CheckFor(body, v); err != nil {
-		return badRequest.newProblem(way, "%v", err)
-	}
-	return nil
+	return badRequest.newProblem(way, "%s", escape.ClipTo(err.Error(), 200))
 }
 
 // pictureForm is a body of the type multipart/form-data: pictures, and values by name.

@@ -227,7 +227,7 @@ func diagnosisFiles(args []string) []string {
 // there are several, and one page.
 func (f *diagnoseFlags) writeDiagnoses(named []namedDiagnosis) error {
 	var texts []results.Text
-	var drawn []report.Diagnosis
+	var drawn []diagnosisreport.Diagnosis
 	for i, n := range named {
 		prefix := diagnosisPrefix(i, len(named), n.Name)
 		texts = append(texts,
@@ -240,7 +240,7 @@ func (f *diagnoseFlags) writeDiagnoses(named []namedDiagnosis) error {
 		drawn = append(drawn, d)
 	}
 	page := report.Page{Title: "Diagnosis", Lead: "Has the embedding collapsed its classes, and does it order the " +
-		"samples within a class?", Sections: report.DiagnosisSections(drawn...)}
+		"samples within a class?", Sections: diagnosisreport.Sections(drawn...)}
 	_, err := f.WriteResults(append(texts, results.NewText("diagnosis.html", outputs.HTMLWriter(page)))...)
 	return err
 }

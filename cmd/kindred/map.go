@@ -22,6 +22,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/app/cli/results"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/compute/projection"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/maps"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
@@ -141,7 +142,7 @@ func runMap(ctx context.Context, a *console.Console, f *mapFlags) error {
 	res := mapResult{Projection: *placed}
 	res.Files, err = f.WriteResults(results.NewText("map.csv",
 		func(w io.Writer) error { return maps.WriteCSV(w, set, x, y) }),
-		outputs.NewFigureFile("map.svg", report.SVG, fig), outputs.NewFigureFile("map.png", report.PNG, fig),
+		outputs.NewFigureFile("map.svg", figure.SVG, fig), outputs.NewFigureFile("map.png", figure.PNG, fig),
 		results.NewText("map.html", outputs.HTMLWriter(placed.Page(m))))
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/app/cli/results"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
 	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
@@ -200,8 +201,8 @@ func runNeighbours(ctx context.Context, a *console.Console, f *neighboursFlags) 
 		inputs.DescribeEmbeddings(f.lookup.Spec.Embeddings))
 	page := neighboursPage(pair, about, f.distance, res.Column)
 	if res.Files, err = f.WriteResults(results.NewText("neighbours.html", outputs.HTMLWriter(page)),
-		outputs.NewFigureFile("random.png", report.PNG, firstRows(pair.Random)),
-		outputs.NewFigureFile("worst.png", report.PNG, firstRows(pair.Worst))); err != nil {
+		outputs.NewFigureFile("random.png", figure.PNG, firstRows(pair.Random)),
+		outputs.NewFigureFile("worst.png", figure.PNG, firstRows(pair.Worst))); err != nil {
 		return err
 	}
 	return a.PrintResultf(res, "%s\nwritten %s\n", pair.Worst.Caption, strings.Join(res.Files, " "))

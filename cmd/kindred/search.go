@@ -21,7 +21,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
-	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
@@ -404,7 +404,7 @@ func (f *searchFlags) writePage(ctx context.Context, photos *lookup.Set, g looku
 		return nil, err
 	}
 	return f.to.WriteResults(results.NewText("search.html", outputs.HTMLWriter(page)),
-		outputs.NewFigureFile("search.png", report.PNG, firstRows(rows)))
+		outputs.NewFigureFile("search.png", figure.PNG, firstRows(rows)))
 }
 
 // queryHelp describes the queries of a search.

@@ -13,14 +13,11 @@ import (
 // names the field; encoding/json would leave it empty. With gaps, null means a missing value in a list of
 // numbers.
 func decodeAnswer(text []byte, out any, gaps bool) error {
-	check := strictjson.Check
+	unmarshal := strictjson.Unmarshal
 	if gaps {
-		check = strictjson.CheckText
+		unmarshal = strictjson.UnmarshalNulls
 	}
-	if err := strictjson.UnmarshalLoose(text, out); err != nil {
-		return err
-	}
-	if err := check(text); err != nil {
+	if err := unmarshal(text, out); err != nil {
 		return err
 	}
 	return checkFields(text, reflect.TypeOf(out), "")

@@ -19,14 +19,14 @@ func PlainError(err error, text []byte, at int) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &kind):
+		return &Error{int(kind.Offset), fieldText(kind.Field) + " is " + valueText(kind.Value) +
+			", which it cannot be"}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
 		err.Error() == "unexpected end of JSON input":
 		return &Error{len(text), "the JSON ends too early"}
 	case errors.As(err, &syntax):
 		return &Error{int(syntax.Offset), syntax.Error()}
-	case errors.As(err, &kind):
-		return &Error{int(kind.Offset), fieldText(kind.Field) + " is " + valueText(kind.Value) +
-			", which it cannot be"}
 	}
 	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
 		if text, err := strconv.Unquote(name); err == nil {

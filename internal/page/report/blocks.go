@@ -9,6 +9,8 @@ import (
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
+
+	"github.com/kindred-ml/kindred/internal/page/figure"
 )
 
 // Text is plain text; blank lines separate paragraphs, and a paragraph whose
@@ -123,25 +125,25 @@ type Figures struct {
 
 // Captioned is a figure with a sentence below it.
 type Captioned struct {
-	Figure  Figure
+	Figure  figure.Figure
 	Caption string
 }
 
 func (f Figures) html(r *renderer) (g.Node, error) {
 	var figures g.Group
 	for _, c := range f.Items {
-		parts, title, columns := []Figure{c.Figure}, "", 1
-		if p, ok := c.Figure.(Panels); ok { // the page chooses the columns by its width
-			parts, title, columns = p.Figures, p.Title, p.columns()
+		parts, title, columns := []figure.Figure{c.Figure}, "", 1
+		if p, ok := c.Figure.(figure.Panels); ok { // the page chooses the columns by its width
+			parts, title, columns = p.Figures, p.Title, p.NumColumns()
 		}
 		var drawings g.Group
 		width := 0 // the natural width of the widest drawing
 		for _, f := range parts {
-			d, err := r.drawFigure(f)
+			node, w, err := r.drawFigure(f)
 			if err != nil {
 				return nil, err
 			}
-			drawings, width = append(drawings, d.node()), max(width, d.Width)
+			drawings, width = append(drawings, node), max(width, w)
 		}
 		figures = append(figures, h.Figure(g.If(len(parts) > 1, h.Class("panels")),
 			h.Style(fmt.Sprintf("%s; --n: %d", pixelWidth("w", width), columns)), line,
@@ -149,4 +151,20 @@ func (f Figures) html(r *renderer) (g.Node, error) {
 	}
 	side := h.Div(h.Class("side"), line, figures)
 	return g.Group{h.Figure(h.Class("group"), line, side, line, figureCaption(f.Caption)), line}, nil
+}
+
+// drawFigure draws f for a page, and returns its natural width in CSS pixels.
+func (r *renderer) drawFigure(f figure.Figure) (node g.Node, width int, err error) {
+	svg, values, err := figure.Inline(f)
+	if err != nil {
+		return nil, 0, err
+	}
+	if values != nil {
+		r.use("chart.js")
+	}
+	w, _ := f.Size()
+	width = int(w * 4 / 3)
+	return g.Group{h.Div(h.Class("draw"), h.Style(pixelWidth("w", width)),
+		flagAttribute(values != nil, "data-chart"), line,
+		g.Raw(svg), g.If(values != nil, dataElement(values))), line}, width, nil
 }

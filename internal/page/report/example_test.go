@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
@@ -20,8 +21,8 @@ func Example() {
 	xs, ys, class, names := []float64{0, 1}, []float64{1, 0}, []int{0, 1}, []string{"even", "odd"}
 	r1 := []float64{64.1, 65.2, 66}
 
-	fig := report.Scatter{
-		Axes: report.Axes{Title: "EPS", Equal: true, Bare: true},
+	fig := figure.Scatter{
+		Axes: figure.Axes{Title: "EPS", Equal: true, Bare: true},
 		X:    xs, Y: ys, Class: class, Names: names, Label: true,
 	}
 	page := report.Page{
@@ -38,7 +39,7 @@ func Example() {
 		}},
 	}
 	err = errors.Join(
-		report.WriteFigure(filepath.Join(dir, "eps.svg"), report.PanelRow(fig, fig)), // or .png
+		figure.WriteFigure(filepath.Join(dir, "eps.svg"), figure.PanelRow(fig, fig)), // or .png
 		page.WriteFile(filepath.Join(dir, "report.html")),
 	)
 	files, _ := filepath.Glob(filepath.Join(dir, "*"))

@@ -18,6 +18,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 )
 
 // Map shows items as points in the plane that a reader can explore. It has a card with
@@ -74,10 +75,11 @@ func (m Map) check() error {
 
 // Scatter returns the map coloured by one of its columns, for a file or for readers
 // without scripts.
-func (m Map) Scatter(column int) Scatter {
-	s := Scatter{
-		Axes: Axes{Title: m.Title, X: m.XName, Y: m.YName, Equal: true, Bare: m.XName == "", Width: 460, Height: 440},
-		X:    m.X, Y: m.Y,
+func (m Map) Scatter(column int) figure.Scatter {
+	s := figure.Scatter{
+		Axes: figure.Axes{Title: m.Title, X: m.XName, Y: m.YName, Equal: true, Bare: m.XName == "", Width: 460,
+			Height: 440},
+		X: m.X, Y: m.Y,
 	}
 	if column < len(m.Columns) {
 		c := m.Columns[column]
@@ -135,8 +137,8 @@ func (m Map) html(r *renderer) (g.Node, error) {
 	for _, c := range m.Columns {
 		l := mapLabels{Name: escape.Printable(c.Name), Names: escapeAll(c.Names), Colours: []string{}, Shapes: []int{}}
 		for k := range c.Names {
-			col, s := classStyle(k, len(c.Names))
-			l.Colours, l.Shapes = append(l.Colours, hexColour(col)), append(l.Shapes, int(s))
+			col, s := figure.ClassStyle(k, len(c.Names))
+			l.Colours, l.Shapes = append(l.Colours, figure.HexColour(col)), append(l.Shapes, int(s))
 		}
 		of := make([]byte, 0, 4*len(c.Class))
 		for _, k := range c.Class {
@@ -158,7 +160,7 @@ func (m Map) html(r *renderer) (g.Node, error) {
 	}
 	still := m.Scatter(0)
 	still.Title = ""
-	picture, err := PNG(still)
+	picture, err := figure.PNG(still)
 	if err != nil {
 		return nil, err
 	}

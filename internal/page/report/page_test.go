@@ -9,12 +9,15 @@ import (
 	"image"
 	"image/png"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kindred-ml/kindred/internal/page/figure"
 )
 
 const nasty = `<script>alert("x")</script> & 'q' {{.}} ` + "\x00\xff"
@@ -24,7 +27,8 @@ const nasty = `<script>alert("x")</script> & 'q' {{.}} ` + "\x00\xff"
 func newPageOfAll(s string) Page {
 	pic := Picture{Image: image.NewGray(image.Rect(0, 0, 9, 5)), Label: s, Name: s, Link: s, Distance: s,
 		Match: RightMatch}
-	fig := Scatter{Axes: Axes{Title: s, X: s, Y: s}, X: []float64{1, 2}, Y: []float64{3, 4}, Class: []int{0, 1},
+	fig := figure.Scatter{Axes: figure.Axes{Title: s, X: s, Y: s}, X: []float64{1, 2}, Y: []float64{3, 4},
+		Class: []int{0, 1},
 		Names: []string{s, s}, Label: true}
 	return Page{Title: s, Lead: s, Footer: s, Sections: []Section{
 		{Title: s, Blocks: []Block{Text(s + "\n\n- " + s + "\n- b"), Verdict{Text: s, Reasons: []string{s}, Tone: Bad},
@@ -35,8 +39,9 @@ func newPageOfAll(s string) Page {
 				Rows: []Row{{Heading: s}, {Cells: []Cell{TextCell(s), MeanStdCell(1, 0.1, 3, 1), PublishedCell(2, 1)}},
 					{Cells: []Cell{TextCell(s), NumberCell(3, 1), BlankCell()}}}},
 			Figures{Caption: s, Items: []Captioned{{fig, s},
-				{Lines{Axes: Axes{Title: s}, Curves: []Curve{{Name: s, X: []float64{1, 2}, Y: []float64{1, 2}}},
-					Refs: []Ref{{Name: s, At: 1}}}, s}}},
+				{figure.Lines{Axes: figure.Axes{Title: s}, Curves: []figure.Curve{{Name: s, X: []float64{1, 2},
+					Y: []float64{1, 2}}},
+					Refs: []figure.Ref{{Name: s, At: 1}}}, s}}},
 		}},
 		{Title: s, Blocks: []Block{
 			Retrieval{Caption: s, Rows: []RetrievalRow{{Item: pic, Neighbours: []Picture{pic, {Label: s}}}}},
@@ -156,7 +161,7 @@ func TestPolicy(t *testing.T) {
 // A name that closes the script element must not get out of a map's data.
 func TestMapDataStaysData(t *testing.T) {
 	page := func(name string) string {
-		m := Map{X: []float64{1, nan}, Y: []float64{1, 2}, Names: []string{name, name},
+		m := Map{X: []float64{1, math.NaN()}, Y: []float64{1, 2}, Names: []string{name, name},
 			Columns: []MapColumn{{Name: name, Class: []int{0, 0}, Names: []string{name}}}}
 		html, err := Page{Title: "t", Sections: []Section{{Blocks: []Block{m}}}}.HTML()
 		if err != nil {
@@ -235,23 +240,6 @@ func TestScriptOnlyWhereNeeded(t *testing.T) {
 	}
 	if strings.Contains(string(html), "<script") {
 		t.Error("a page without steps carries a script")
-	}
-}
-
-func TestFiguresFollowScheme(t *testing.T) {
-	svg, err := inlineSVG(Lines{Axes: Axes{Title: "t"},
-		Curves: []Curve{{Name: "c", X: []float64{1, 2}, Y: []float64{1, 2}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := string(svg)
-	for _, v := range []string{"var(--ink)", "var(--line)"} {
-		if !strings.Contains(s, v) {
-			t.Errorf("no %s in the figure", v)
-		}
-	}
-	if strings.Contains(s, hexColour(ink)) {
-		t.Error("ink of the light scheme left in an inlined figure")
 	}
 }
 

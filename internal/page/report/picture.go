@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/image/draw"
+
+	"github.com/kindred-ml/kindred/internal/page/figure"
 )
 
 // Picture is an image with its texts. Any field may be empty; without an image only
@@ -49,7 +51,7 @@ func (m Match) sign() string { return [...]string{"", "✓", "✗"}[min(max(m, 0
 
 // frameColour returns the colour of the frame in a figure.
 func (m Match) frameColour() color.NRGBA {
-	return [...]color.NRGBA{ink, categorical[goodColour], categorical[badColour]}[min(max(m, 0), 2)]
+	return [...]color.NRGBA{figure.Ink, figure.GoodColour, figure.BadColour}[min(max(m, 0), 2)]
 }
 
 // RelativeLink returns the address of a photo for a page; both are paths. The address is

@@ -7,6 +7,8 @@ import (
 	vgdraw "gonum.org/v1/plot/vg/draw"
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
+
+	"github.com/kindred-ml/kindred/internal/page/figure"
 )
 
 // Retrieval shows queries with their nearest neighbours. Right neighbours have a frame
@@ -95,7 +97,7 @@ func (p *Picture) lines() []string {
 	var out []string
 	for _, s := range []string{p.Label, p.Name, p.Distance} {
 		if s != "" {
-			out = append(out, onOneLine(s))
+			out = append(out, figure.OnOneLine(s))
 		}
 	}
 	return out
@@ -113,7 +115,8 @@ func (q Retrieval) textHeight() float64 {
 	return float64(n)*lineHeight + 3
 }
 
-func (q Retrieval) size() (w, h float64) {
+// Size implements figure.Figure.
+func (q Retrieval) Size() (w, h float64) {
 	n := 0
 	for _, r := range q.Rows {
 		n = max(n, len(r.Neighbours))
@@ -121,31 +124,32 @@ func (q Retrieval) size() (w, h float64) {
 	c := q.cellSize() + cellGap
 	w, h = float64(n+1)*c+3*cellGap, float64(len(q.Rows))*(c+q.textHeight())+cellGap
 	if q.Caption != "" {
-		h += panelTitle
+		h += figure.TitleHeight
 	}
 	return w, max(h, 40)
 }
 
-func (q Retrieval) name() string {
+// Description implements figure.Figure.
+func (q Retrieval) Description() string {
 	if q.Caption != "" {
 		return q.Caption
 	}
 	return "queries and their nearest neighbours"
 }
 
-// draw makes Retrieval a Figure, for PNG and SVG files.
-func (q Retrieval) draw(c vgdraw.Canvas, _ float64) error {
+// Draw makes Retrieval a Figure, for PNG and SVG files.
+func (q Retrieval) Draw(c vgdraw.Canvas, _ float64) error {
 	y := c.Max.Y - cellGap
 	if q.Caption != "" {
-		s := textStyle(titleSize, true)
+		s := figure.TextStyle(figure.TitleSize, true)
 		s.YAlign = vgdraw.YTop
-		c.FillText(s, vg.Point{X: c.Min.X + cellGap, Y: y}, onOneLine(q.Caption))
-		y -= panelTitle
+		c.FillText(s, vg.Point{X: c.Min.X + cellGap, Y: y}, figure.OnOneLine(q.Caption))
+		y -= figure.TitleHeight
 	}
 	side, room := vg.Length(q.cellSize()), vg.Length(q.textHeight())
 	for _, row := range q.Rows {
 		x := c.Min.X + cellGap
-		q.drawPicture(c, x, y, row.Item, ink)
+		q.drawPicture(c, x, y, row.Item, figure.Ink)
 		x += side + 3*cellGap
 		for _, n := range row.Neighbours {
 			q.drawPicture(c, x, y, n, n.Match.frameColour())
@@ -172,25 +176,10 @@ func (q Retrieval) drawPicture(c vgdraw.Canvas, x, y vg.Length, p Picture, frame
 	}
 	c.SetLineStyle(vgdraw.LineStyle{Color: frame, Width: 2})
 	c.Stroke(box.Path())
-	s := textStyle(fontSize-1.5, false)
+	s := figure.TextStyle(figure.FontSize-1.5, false)
 	s.XAlign, s.YAlign = vgdraw.XCenter, vgdraw.YTop
 	for i, line := range p.lines() {
 		at := vg.Point{X: x + side/2, Y: y - side - 3 - vg.Length(i)*lineHeight}
-		c.FillText(s, at, shorten(line, s.Width, side+cellGap-2))
+		c.FillText(s, at, figure.Shorten(line, s.Width, side+cellGap-2))
 	}
-}
-
-// shorten returns s with as much of its middle left out as is needed for the width
-// room, so that names that differ at the end stay different.
-func shorten(s string, width func(string) vg.Length, room vg.Length) string {
-	if width(s) <= room {
-		return s
-	}
-	r := []rune(s)
-	for n := len(r) - 1; n > 1; n-- {
-		if t := string(r[:(n+1)/2]) + "…" + string(r[len(r)-n/2:]); width(t) <= room {
-			return t
-		}
-	}
-	return "…"
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/xml"
 	"fmt"
 	"image"
 	"image/color"
@@ -8,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/internal/page/figure"
 )
 
 // paintPhoto paints something about as detailed as a photo of 320 x 240 pixels.
@@ -104,7 +107,11 @@ func TestRetrievalTexts(t *testing.T) {
 		}
 	}
 	r.Rows[0].Item.Image, r.Rows[0].Neighbours[0].Image = nil, nil
-	svg := svgOf(t, r)
+	b, err := figure.SVG(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	svg := string(b)
 	for _, want := range []string{"distance 0.7", "d.jpg", "…"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the figure lacks %q", want)
@@ -112,16 +119,19 @@ func TestRetrievalTexts(t *testing.T) {
 	}
 }
 
-func TestShortenKeepsBothEnds(t *testing.T) {
-	width := textStyle(fontSize, false).Width
-	got := shorten("beginning of a long name 0001.jpg", width, width("beginning of 01.jpg"))
-	if !strings.HasPrefix(got, "begin") || !strings.HasSuffix(got, ".jpg") || !strings.Contains(got, "…") {
-		t.Errorf("%q", got)
-	}
-	if got := shorten("short", width, 100); got != "short" {
-		t.Errorf("%q", got)
-	}
-	if got := shorten("none fits", width, 1); got != "…" {
-		t.Errorf("%q", got)
+func TestDegenerateRetrievals(t *testing.T) {
+	for _, q := range []Retrieval{{}, {Caption: "c", Rows: []RetrievalRow{{Item: Picture{Label: strings.Repeat("x",
+		99)},
+		Neighbours: []Picture{{Image: image.NewGray(image.Rectangle{})}}}}}} {
+		if _, err := figure.PNG(q); err != nil {
+			t.Error(err)
+		}
+		svg, _, err := figure.Inline(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil || strings.Contains(svg, "NaN") {
+			t.Errorf("%v in\n%s", err, svg)
+		}
 	}
 }

@@ -35,15 +35,6 @@ func shortPath(s string) namedText {
 	return n
 }
 
-// shortRunes returns s with as much of its middle left out as is needed for n runes.
-func shortRunes(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:(n+1)/2]) + "…" + string(r[len(r)-(n-1)/2:])
-}
-
 // numberPattern matches a number with its unit or its spread, which belong on one line.
 var numberPattern = regexp.MustCompile(`(\d) ((?:ms|s|min|h|nats|MB|MiB|GB|GiB|seeds|x)\b|[%×±]) ?(\d)?`)
 

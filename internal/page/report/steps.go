@@ -5,6 +5,8 @@ import (
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
+
+	"github.com/kindred-ml/kindred/internal/page/figure"
 )
 
 // Steps shows figures one at a time with a slider and a play button, such as the
@@ -20,7 +22,7 @@ type Steps struct {
 // Frame is one step with its name, such as "epoch 5".
 type Frame struct {
 	Name   string
-	Figure Figure
+	Figure figure.Figure
 }
 
 func (s Steps) html(r *renderer) (g.Node, error) {
@@ -33,12 +35,12 @@ func (s Steps) html(r *renderer) (g.Node, error) {
 	width := 0
 	var frames g.Group
 	for _, f := range s.Frames {
-		d, err := r.drawFigure(f.Figure)
+		drawing, w, err := r.drawFigure(f.Figure)
 		if err != nil {
 			return nil, err
 		}
-		width = max(width, d.Width*5/4)
-		frames = append(frames, h.Figure(h.Class("frame"), h.Data("name", f.Name), line, d.node(),
+		width = max(width, w*5/4)
+		frames = append(frames, h.Figure(h.Class("frame"), h.Data("name", f.Name), line, drawing,
 			h.FigCaption(g.Text(f.Name)), line), line)
 	}
 	at := strconv.Itoa(start)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 )
 
 // Table is a table of a page; it also prints as plain text, Markdown and LaTeX.
@@ -130,7 +131,7 @@ func BlankCell() Cell { return Cell{} }
 // String returns the cell's text, such as "65.8 ± 0.4".
 func (c Cell) String() string {
 	num := func(v float64) string {
-		if !canShow(v, false) {
+		if !figure.CanShow(v, false) {
 			return fmt.Sprint(v)
 		}
 		s := strconv.FormatFloat(v, 'f', c.digits, 64)
@@ -140,7 +141,7 @@ func (c Cell) String() string {
 		if c.signed && v > 0 {
 			return "+" + s
 		}
-		return formatMinus(s)
+		return figure.FormatMinus(s)
 	}
 	switch {
 	case c.kind == blankCell:
@@ -195,7 +196,7 @@ func findBest(cells []*Cell, kind Best) []bool {
 	out := make([]bool, len(cells))
 	lo, hi, n := math.Inf(1), math.Inf(-1), 0
 	for _, c := range cells {
-		if c.kind == measuredCell && canShow(c.value, false) {
+		if c.kind == measuredCell && figure.CanShow(c.value, false) {
 			lo, hi, n = min(lo, c.rounded()), max(hi, c.rounded()), n+1
 		}
 	}

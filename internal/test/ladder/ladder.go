@@ -451,9 +451,11 @@ func pages() []Package {
 				"internal/collection/calibrations golang.org/x/sync"},
 		{"internal/page/webmap", "the map of items on pages: a script and a style sheet", ""},
 		{"internal/page/theme", "colours, type and security rules of all pages", "maragu.dev/gomponents"},
-		{"internal/page/report", "figures and self-contained HTML from plain structs",
+		{"internal/page/figure", "figures as SVG and PNG from plain structs",
+			"internal/base/escape internal/base/atomic gonum.org/v1/plot golang.org/x/image"},
+		{"internal/page/report", "self-contained HTML from plain structs",
 			"internal/base/escape internal/base/atomic internal/page/theme internal/page/webmap " +
-				"gonum.org/v1/plot golang.org/x/image maragu.dev/gomponents"},
+				"internal/page/figure gonum.org/v1/plot golang.org/x/image maragu.dev/gomponents"},
 		{"internal/page/report/photo", "reads the pictures of items for pages",
 			"internal/base/budget internal/base/fileinfo internal/base/par embedding data data/imaging " +
 				"data/imaging/prepare " +
@@ -470,20 +472,21 @@ func pages() []Package {
 			"matrix embedding data eval decide internal/base/enum serve/api internal/collection/lookup " +
 				"internal/page/report internal/page/report/photo"},
 		{"internal/page/report/maps", "embeddings placed in the plane, for pages",
-			"matrix embedding internal/compute/projection internal/page/report"},
+			"matrix embedding internal/compute/projection internal/page/figure internal/page/report"},
 		{"internal/page/report/runs", "run folders compared on a page",
 			"internal/base/option data embedding internal/compute/projection train run " +
-				"internal/page/report internal/page/report/maps internal/page/report/photo " +
+				"internal/page/figure internal/page/report internal/page/report/maps internal/page/report/photo " +
 				"internal/page/report/retrieval"},
-		{"internal/page/report/sweepreport", "a sweep as a page", "internal/sweep internal/page/report"},
+		{"internal/page/report/sweepreport", "a sweep as a page", "internal/sweep internal/page/figure " +
+			"internal/page/report"},
 		{"internal/page/report/comparereport", "arms compared: tables, LaTeX, CSV, a figure and a page",
-			"internal/base/atomic internal/base/enum internal/sweep internal/page/report " +
+			"internal/base/atomic internal/base/enum internal/sweep internal/page/figure internal/page/report " +
 				"internal/page/report/runs"},
 		{"internal/page/report/verifyreport",
 			"verification as a page: DET, ROC, distances of genuine and impostor pairs",
-			"eval internal/page/report"},
+			"eval internal/page/figure internal/page/report"},
 		{"internal/page/report/diagnosisreport", "a diagnosis as a part of the report",
-			"internal/base/option eval internal/page/report"},
+			"internal/base/option eval internal/page/figure internal/page/report"},
 		{"internal/page", "the page of `kindred serve`",
 			"internal/page/theme internal/page/webmap internal/page/review"},
 	}
@@ -527,7 +530,8 @@ func experiments() []Package {
 		{"internal/app/experiments/theory/field", "how steps move triplets on the scatter diagram",
 			"internal/base/par internal/base/enum matrix internal/compute/pair loss"},
 		{"internal/app/experiments/theory/pages", "what `kindred theory` computes and draws",
-			"internal/base/atomic internal/base/par matrix objective embedding run internal/page/report " +
+			"internal/base/atomic internal/base/par matrix objective embedding run internal/page/figure " +
+				"internal/page/report " +
 				"internal/app/experiments/theory/noise internal/app/experiments/theory/isometry " +
 				"internal/app/experiments/theory/field"},
 		{"internal/app/experiments/simulation",
@@ -545,7 +549,7 @@ func experiments() []Package {
 				"internal/app/experiments/theory/noise internal/app/experiments/theory/isometry " +
 				"internal/app/experiments/theory/field data data/split data/imaging data/imaging/prepare nn " +
 				"objective " +
-				"internal/page/report " +
+				"internal/page/figure internal/page/report " +
 				"internal/page/report/maps internal/page/report/photo internal/page/report/retrieval " +
 				"internal/page/report/diagnosisreport internal/compute/detection internal/compute/holm " +
 				"internal/compute/ttest internal/compute/projection discover clean decide golang.org/x/image " +

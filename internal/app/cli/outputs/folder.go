@@ -20,6 +20,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/app/cli/results"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
@@ -156,7 +157,7 @@ type Folder struct {
 }
 
 // NewFigureFile returns a file with a figure, in the form that draw makes.
-func NewFigureFile(name string, draw func(report.Figure) ([]byte, error), fig report.Figure) results.Text {
+func NewFigureFile(name string, draw func(figure.Figure) ([]byte, error), fig figure.Figure) results.Text {
 	return results.NewText(name, BytesWriter(func() ([]byte, error) { return draw(fig) }))
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/kindred-ml/kindred/internal/app/experiments/theory/field"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/run"
@@ -60,7 +61,7 @@ func drawExtreme(ctx context.Context, out *Outcome, shown *Illustrations) error 
 		}
 		steps := report.Steps{Caption: arm + ": nearest positive and nearest negative of every anchor among the kept " +
 			"training images, first seed.", Start: -1}
-		var panels []report.Figure
+		var panels []figure.Figure
 		for j, s := range snaps {
 			f := s.figure(fmt.Sprintf("%s, epoch %d", arm, s.epoch))
 			steps.Frames = append(steps.Frames, report.Frame{Name: fmt.Sprintf("epoch %d", s.epoch), Figure: f})
@@ -74,7 +75,7 @@ func drawExtreme(ctx context.Context, out *Outcome, shown *Illustrations) error 
 			}
 		}
 		blocks = append(blocks, steps)
-		shown.add(fmt.Sprintf("scatter%d", i+1), steps.Caption, report.PanelRow(panels...))
+		shown.add(fmt.Sprintf("scatter%d", i+1), steps.Caption, figure.PanelRow(panels...))
 	}
 	shown.Sections = append(shown.Sections,
 		report.Section{Title: "Triplets over training", Blocks: append(blocks, movements)})
@@ -135,8 +136,8 @@ func tripletMoves(before, after *snapshot) (field.Moves, error) {
 }
 
 // figure draws the triplets.
-func (s *snapshot) figure(title string) report.Triplets {
-	return report.Triplets{Axes: report.Axes{Title: title, X: "S_ap", Y: "S_an"}, AP: s.scatter.AP, AN: s.scatter.AN}
+func (s *snapshot) figure(title string) figure.Triplets {
+	return figure.Triplets{Axes: figure.Axes{Title: title, X: "S_ap", Y: "S_an"}, AP: s.scatter.AP, AN: s.scatter.AN}
 }
 
 // checkCollapse checks that the loss of the last epoch is within 0.01 of log 2.

@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/compute/projection"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/diagnosisreport"
 	"github.com/kindred-ml/kindred/internal/page/report/maps"
@@ -30,10 +31,10 @@ type Illustrations struct {
 type NamedFigure struct {
 	Name    string        `json:"name"`
 	Caption string        `json:"caption"`
-	Figure  report.Figure `json:"-"`
+	Figure  figure.Figure `json:"-"`
 }
 
-func (s *Illustrations) add(name, caption string, f report.Figure) {
+func (s *Illustrations) add(name, caption string, f figure.Figure) {
 	s.Figures = append(s.Figures, NamedFigure{name, caption, f})
 }
 
@@ -57,7 +58,7 @@ func readKept(folder string, s run.Set) (*embedding.Table, error) {
 
 // diagnosis compares the arms' embeddings of a set for collapse, first seed only.
 func (out *Outcome) diagnosis(ctx context.Context, set run.Set, lead string, arms ...string) (report.Section, error) {
-	var ds []report.Diagnosis
+	var ds []diagnosisreport.Diagnosis
 	for _, arm := range arms {
 		folder := out.runFolder(arm)
 		if folder == "" {
@@ -82,7 +83,7 @@ func (out *Outcome) diagnosis(ctx context.Context, set run.Set, lead string, arm
 		ds = append(ds, diagnosisreport.NewDiagnosis(arm, r))
 	}
 	s := report.Section{Title: "Have the classes collapsed?", Blocks: []report.Block{report.Text(lead)}}
-	for _, part := range report.DiagnosisSections(ds...) {
+	for _, part := range diagnosisreport.Sections(ds...) {
 		if slices.Contains([]string{"Verdict", "Measures", "Triplets", "Classes"}, part.Title) {
 			for _, b := range part.Blocks {
 				s.Blocks = append(s.Blocks, withoutMarks(b))
@@ -171,7 +172,7 @@ func (out *Outcome) maps(ctx context.Context, shown *Illustrations, lead string,
 	s := report.Section{Title: "Training classes", Blocks: []report.Block{report.Text(lead)}}
 	album := out.album(ctx)
 	defer album.Close()
-	var panels []report.Figure
+	var panels []figure.Figure
 	for _, arm := range arms {
 		folder := out.runFolder(arm)
 		if folder == "" {
@@ -191,7 +192,7 @@ func (out *Outcome) maps(ctx context.Context, shown *Illustrations, lead string,
 		}
 		m := maps.NewMap(few, at.X, at.Y)
 		m.Title, m.Caption = arm, fmt.Sprintf("%s: %d training samples. %s", arm, len(m.X), caption)
-		panels = append(panels, report.Scatter{Axes: report.Axes{Title: arm, Equal: true, Bare: true}, X: m.X, Y: m.Y,
+		panels = append(panels, figure.Scatter{Axes: figure.Axes{Title: arm, Equal: true, Bare: true}, X: m.X, Y: m.Y,
 			Class: m.Columns[0].Class, Names: m.Columns[0].Names})
 		if err := album.AddThumbs(ctx, &m); err != nil {
 			return err
@@ -199,7 +200,7 @@ func (out *Outcome) maps(ctx context.Context, shown *Illustrations, lead string,
 		s.Blocks = append(s.Blocks, m)
 	}
 	shown.Sections = append(shown.Sections, s)
-	shown.add("classes", caption, report.PanelRow(panels...))
+	shown.add("classes", caption, figure.PanelRow(panels...))
 	return nil
 }
 

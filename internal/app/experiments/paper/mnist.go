@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/maps"
 	"github.com/kindred-ml/kindred/run"
@@ -26,7 +27,7 @@ func drawMNIST(ctx context.Context, out *Outcome, shown *Illustrations) error {
 	} {
 		caption := fmt.Sprintf("%s Seed %d of %d.", part.caption, out.Seeds[0], len(out.Seeds))
 		section.Blocks = append(section.Blocks, report.Text(caption))
-		var panels []report.Figure
+		var panels []figure.Figure
 		for _, a := range out.Arms {
 			r := a.Runs[0]
 			m, err := readMap(filepath.Join(out.o.Dir, r.Folder), part.set)
@@ -35,14 +36,14 @@ func drawMNIST(ctx context.Context, out *Outcome, shown *Illustrations) error {
 			}
 			m.Title = a.Name + ", " + part.title
 			m.Caption = fmt.Sprintf("%s, seed %d: %d test pictures.", a.Name, r.Seed, len(m.X))
-			panels = append(panels, report.Scatter{Axes: report.Axes{Title: m.Title, Bare: true}, X: m.X, Y: m.Y,
+			panels = append(panels, figure.Scatter{Axes: figure.Axes{Title: m.Title, Bare: true}, X: m.X, Y: m.Y,
 				Class: m.Columns[0].Class, Names: m.Columns[0].Names, Label: true})
 			if err := album.AddThumbs(ctx, &m); err != nil {
 				return err
 			}
 			section.Blocks = append(section.Blocks, m)
 		}
-		shown.add(part.file, caption, report.PanelRow(panels...))
+		shown.add(part.file, caption, figure.PanelRow(panels...))
 	}
 	told, err := out.diagnosis(ctx, run.SeenSet,
 		"Test pictures of the digits 0-5, first seed. The classes are even and odd. If a digit is found within its "+

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/maps"
 	"github.com/kindred-ml/kindred/run"
@@ -31,7 +32,7 @@ func (out *Outcome) Write(ctx context.Context) error {
 	}
 	for _, f := range figures {
 		for _, ext := range []string{".svg", ".png"} {
-			if err := report.WriteFigure(filepath.Join(out.o.Dir, f.Name+ext), f.Figure); err != nil {
+			if err := figure.WriteFigure(filepath.Join(out.o.Dir, f.Name+ext), f.Figure); err != nil {
 				return err
 			}
 		}
@@ -57,7 +58,7 @@ func (out *Outcome) page(ctx context.Context) (report.Page, []NamedFigure, error
 	}
 	if out.e.Sweep != nil {
 		sweep := out.sweep()
-		figures.add("sweep", sweep.Caption, report.PanelRow(figuresOf(sweep)...))
+		figures.add("sweep", sweep.Caption, figure.PanelRow(figuresOf(sweep)...))
 		p.Sections = append(p.Sections, report.Section{Title: "The figure", Blocks: []report.Block{sweep}})
 	}
 	table := report.Section{Title: "Our numbers beside the paper's", Blocks: []report.Block{out.Table()}}
@@ -75,7 +76,7 @@ func (out *Outcome) page(ctx context.Context) (report.Page, []NamedFigure, error
 	curves := out.Curves()
 	figures.Figures = append(figures.Figures, shown.Figures...)
 	if len(curves.Items) > 0 {
-		figures.add(curvesFigure, "Scores over the epochs. "+out.describeSeeds(), report.PanelRow(figuresOf(curves)...))
+		figures.add(curvesFigure, "Scores over the epochs. "+out.describeSeeds(), figure.PanelRow(figuresOf(curves)...))
 		p.Sections = append(p.Sections, report.Section{Title: "Over training", Blocks: []report.Block{curves}})
 	}
 	p.Sections = append(p.Sections, report.Section{Title: "Settings and time", Blocks: out.settings()})
@@ -111,8 +112,8 @@ func (out *Outcome) describeTests() string {
 // curvesFigure is the name of the figure of every experiment whose runs are scored more than once.
 const curvesFigure = "curves"
 
-func figuresOf(f report.Figures) []report.Figure {
-	figs := make([]report.Figure, len(f.Items))
+func figuresOf(f report.Figures) []figure.Figure {
+	figs := make([]figure.Figure, len(f.Items))
 	for i := range f.Items {
 		figs[i] = f.Items[i].Figure
 	}
@@ -129,21 +130,21 @@ func (out *Outcome) Curves() report.Figures {
 			continue
 		}
 		group = m.Group
-		f := report.Lines{Axes: report.Axes{Title: m.Group, X: "epoch", Y: m.Name + ", %"}, Marks: true}
+		f := figure.Lines{Axes: figure.Axes{Title: m.Group, X: "epoch", Y: m.Name + ", %"}, Marks: true}
 		for _, a := range out.Arms {
 			epochs, runs := a.scoresByEpoch(m.Key)
-			mean, low, high := report.MeanBand(runs)
-			c := report.Curve{Name: a.Name, X: epochs, Y: mean}
+			mean, low, high := figure.MeanBand(runs)
+			c := figure.Curve{Name: a.Name, X: epochs, Y: mean}
 			if len(runs) > 1 {
 				c.Low, c.High = low, high
 			}
 			f.Curves = append(f.Curves, c)
 			if paper := a.Measures[k].Paper; paper != nil {
-				f.Refs = append(f.Refs, report.Ref{Name: a.Name + ", paper", At: float64(*paper)})
+				f.Refs = append(f.Refs, figure.Ref{Name: a.Name + ", paper", At: float64(*paper)})
 			}
 		}
 		// A single scored epoch does not make a curve.
-		if !slices.ContainsFunc(f.Curves, func(c report.Curve) bool { return len(c.X) > 1 }) {
+		if !slices.ContainsFunc(f.Curves, func(c figure.Curve) bool { return len(c.X) > 1 }) {
 			continue
 		}
 		fs.Items = append(fs.Items, report.Captioned{Figure: f, Caption: m.Name + " over the epochs, " + m.Group + "."})

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -143,7 +143,7 @@ func checkSparseCurves(t *testing.T, out *Outcome) {
 		}
 	}
 	for _, fig := range out.Curves().Items {
-		for _, c := range fig.Figure.(report.Lines).Curves {
+		for _, c := range fig.Figure.(figure.Lines).Curves {
 			if !slices.Equal(c.X, []float64{1, 2}) || len(c.Y) != 2 || len(c.Low) != 2 {
 				t.Errorf("%s: epochs %v, values %v, band %v", c.Name, c.X, c.Y, c.Low)
 			}
@@ -160,7 +160,7 @@ func checkSparseCurves(t *testing.T, out *Outcome) {
 		whole := last.History
 		last.History = whole[:1]
 		for _, fig := range out.Curves().Items {
-			for _, c := range fig.Figure.(report.Lines).Curves {
+			for _, c := range fig.Figure.(figure.Lines).Curves {
 				if !slices.Equal(c.X, []float64{1, 2}) || len(c.Y) != 2 || slices.ContainsFunc(c.Y, math.IsNaN) {
 					t.Errorf("%s: epochs %v, values %v", c.Name, c.X, c.Y)
 				}

@@ -3,6 +3,7 @@ package paper
 import (
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
@@ -14,7 +15,7 @@ func (out *Outcome) sweep() report.Figures {
 		if of := out.e.Sweep.Measures; of != nil && !slices.Contains(of, m.Key) {
 			continue
 		}
-		f := report.Lines{Axes: report.Axes{Title: m.Group, X: out.e.Sweep.X, Y: m.Name + ", %"}, Marks: true}
+		f := figure.Lines{Axes: figure.Axes{Title: m.Group, X: out.e.Sweep.X, Y: m.Name + ", %"}, Marks: true}
 		var names []string
 		for _, a := range out.e.Arms {
 			if a.Series != "" && !slices.Contains(names, a.Series) {
@@ -22,7 +23,7 @@ func (out *Outcome) sweep() report.Figures {
 			}
 		}
 		for _, name := range names {
-			c := report.Curve{Name: name}
+			c := figure.Curve{Name: name}
 			for i, a := range out.e.Arms {
 				if a.Series != name {
 					continue
@@ -37,7 +38,7 @@ func (out *Outcome) sweep() report.Figures {
 		}
 		for i, a := range out.e.Arms {
 			if a.Series == "" {
-				f.Refs = append(f.Refs, report.Ref{Name: a.Name, At: float64(out.Arms[i].Measures[k].Mean)})
+				f.Refs = append(f.Refs, figure.Ref{Name: a.Name, At: float64(out.Arms[i].Measures[k].Mean)})
 			}
 		}
 		fs.Items = append(fs.Items, report.Captioned{Figure: f})

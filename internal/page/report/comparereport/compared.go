@@ -14,6 +14,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/enum"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/runs"
 	"github.com/kindred-ml/kindred/internal/sweep"
@@ -28,7 +29,7 @@ func Write(c *sweep.Comparison, dir, command string) error {
 		return err
 	}
 	for _, name := range []string{"compare.svg", "compare.png"} {
-		if err := report.WriteFigure(filepath.Join(dir, name), Figure(c)); err != nil {
+		if err := figure.WriteFigure(filepath.Join(dir, name), Figure(c)); err != nil {
 			return err
 		}
 	}
@@ -169,9 +170,9 @@ func VerdictText(t *sweep.ArmTest) string {
 }
 
 // Figure draws the metric of the tests: a bar for each arm.
-func Figure(c *sweep.Comparison) report.Figure {
+func Figure(c *sweep.Comparison) figure.Figure {
 	factor, _, _ := metricUnit(c.Column())
-	f := report.Bars{Axes: report.Axes{Y: metricTitle(c.Column()), Width: max(260, 70*float64(len(c.Arms)))},
+	f := figure.Bars{Axes: figure.Axes{Y: metricTitle(c.Column()), Width: max(260, 70*float64(len(c.Arms)))},
 		Series: []string{""}, Values: [][]float64{nil}, Err: [][]float64{nil}}
 	for i := range c.Arms {
 		s, _ := c.Arms[i].Mean(c.Column())

@@ -1,5 +1,4 @@
-// Package diagnosisreport turns a diagnosis of eval into the input of
-// report.DiagnosisSections.
+// Package diagnosisreport lays out diagnoses of eval as sections of a page.
 package diagnosisreport
 
 import (
@@ -12,8 +11,8 @@ import (
 )
 
 // NewDiagnosis lays out one diagnosis under the model's name.
-func NewDiagnosis(name string, r *eval.Diagnosis) report.Diagnosis {
-	d := report.Diagnosis{Name: name, Verdict: r.Verdict.Text, Reasons: r.Verdict.Reasons}
+func NewDiagnosis(name string, r *eval.Diagnosis) Diagnosis {
+	d := Diagnosis{Name: name, Verdict: r.Verdict.Text, Reasons: r.Verdict.Reasons, Measures: r.Measures()}
 	d.About = fmt.Sprintf("%d items of %d classes in %d dimensions, %s distance", r.Rows, len(r.Classes), r.Dim,
 		r.Distance)
 	switch r.Verdict.State {
@@ -22,28 +21,23 @@ func NewDiagnosis(name string, r *eval.Diagnosis) report.Diagnosis {
 	case eval.Collapsed:
 		d.Tone = report.Bad
 	}
-	for _, m := range r.Measures() {
-		better := map[int]report.Best{1: report.Highest, -1: report.Lowest}[m.Structure]
-		d.Measures = append(d.Measures,
-			report.Measure{Name: m.Name, Value: m.Value, Digits: m.Digits, Better: better, Meaning: m.Meaning})
-	}
-	d.Spectra = append(d.Spectra, report.NamedValues{Name: "all rows", Values: r.Spectrum.Values})
+	d.Spectra = append(d.Spectra, NamedValues{Name: "all rows", Values: r.Spectrum.Values})
 	for _, c := range r.ByCompactness(len(r.Classes)) {
 		class := c.Name
 		if class == "" {
 			class = strconv.FormatInt(c.Label, 10)
 		}
-		d.Classes = append(d.Classes, report.ClassDiagnosis{
+		d.Classes = append(d.Classes, ClassDiagnosis{
 			Name: class, Size: c.Size, Diameter: c.Diameter, Intra: c.Intra, Other: c.NearestDistance,
 			Kinds: c.SubClasses, Rank: c.Spectrum.EffectiveRank, Recall: c.Recall,
 		})
 		// n centred rows span n - 1 directions; further singular values are rounding
 		// errors.
 		values := c.Spectrum.Values[:min(len(c.Spectrum.Values), max(c.Size-1, 0))]
-		d.Spectra = append(d.Spectra, report.NamedValues{Name: "class " + class, Values: values})
+		d.Spectra = append(d.Spectra, NamedValues{Name: "class " + class, Values: values})
 	}
 	t := &r.Triplets
-	d.Triplets = []report.NamedTriplets{
+	d.Triplets = []NamedTriplets{
 		{Name: "nearest positive, nearest negative", AP: t.EasyPositive, AN: t.HardNegative},
 		{Name: "farthest positive, nearest negative", AP: t.HardPositive, AN: t.HardNegative},
 		{Name: "nearest positive, farthest negative", AP: t.EasyPositive, AN: t.EasyNegative},

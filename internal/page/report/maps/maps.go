@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
@@ -34,13 +35,13 @@ func NewMap(set *embedding.Table, x, y []float64) report.Map {
 func NumberClasses(c *embedding.Column) (class []int, names []string) {
 	ids, texts := embedding.Unify(c)
 	if texts == nil {
-		return report.Classes(ids[0], nil)
+		return figure.Classes(ids[0], nil)
 	}
 	named := make(map[int64]string, len(texts))
 	for i, t := range texts {
 		named[int64(i)] = t
 	}
-	return report.Classes(ids[0], named)
+	return figure.Classes(ids[0], named)
 }
 
 // takeEvery returns every step-th value; nil for nil.

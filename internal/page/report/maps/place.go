@@ -10,6 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/compute/projection"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -113,17 +114,17 @@ func (p *Projection) Page(m report.Map) report.Page {
 }
 
 // Figure draws the map once for every column of labels.
-func Figure(m report.Map) report.Figure {
+func Figure(m report.Map) figure.Figure {
 	if len(m.Columns) == 0 {
 		return m.Scatter(0)
 	}
-	var panels []report.Figure
+	var panels []figure.Figure
 	for i := range m.Columns {
 		s := m.Scatter(i)
 		s.Title = "coloured by " + m.Columns[i].Name
 		panels = append(panels, s)
 	}
-	return report.Panels{Figures: panels, Columns: 2}
+	return figure.Panels{Figures: panels, Columns: 2}
 }
 
 // WriteCSV writes the coordinates of every row with its labels.

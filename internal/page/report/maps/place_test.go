@@ -8,7 +8,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/compute/projection"
-	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -44,11 +44,11 @@ func TestPlace(t *testing.T) {
 		if page := p.Page(m); page.Title != "Map of 30 embeddings" || !strings.Contains(page.Lead, lead) {
 			t.Errorf("%s: %+v", method, page)
 		}
-		if panels, ok := Figure(m).(report.Panels); !ok || len(panels.Figures) != 1 {
+		if panels, ok := Figure(m).(figure.Panels); !ok || len(panels.Figures) != 1 {
 			t.Errorf("%s: %T", method, Figure(m))
 		}
 		m.Columns = nil
-		if _, ok := Figure(m).(report.Panels); ok {
+		if _, ok := Figure(m).(figure.Panels); ok {
 			t.Errorf("%s: panels without a column", method)
 		}
 	}

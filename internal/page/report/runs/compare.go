@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -318,8 +319,8 @@ func (c *Comparison) differenceTable() report.Table {
 // curves draws a column over the epochs, with a line per group. value returns the value
 // in a run's i-th row, and before the value before training; NaN if it was not measured.
 func (c *Comparison) curves(column, title string, before func(r *Run) float64,
-	value func(r *Run, i int) float64) (report.Lines, bool) {
-	l := report.Lines{Axes: report.Axes{Title: title, X: "epoch", WholeX: true}, Marks: true}
+	value func(r *Run, i int) float64) (figure.Lines, bool) {
+	l := figure.Lines{Axes: figure.Axes{Title: title, X: "epoch", WholeX: true}, Marks: true}
 	for _, g := range c.Groups {
 		var values [][]float64
 		var x []float64
@@ -339,8 +340,8 @@ func (c *Comparison) curves(column, title string, before func(r *Run) float64,
 			values = append(values, vs)
 		}
 		// A line continues over epochs that were not scored, without a gap.
-		mean, low, high := report.MeanBand(values)
-		cv := report.Curve{Name: g.Name}
+		mean, low, high := figure.MeanBand(values)
+		cv := figure.Curve{Name: g.Name}
 		for i, m := range mean {
 			if math.IsNaN(m) {
 				continue
@@ -374,7 +375,7 @@ func (c *Comparison) figures() []report.Captioned {
 		only := c.Groups[0].Runs[0]
 		if (column == best || kept && IsPercent(column)) && len(c.Groups) == 1 && len(c.Groups[0].Runs) == 1 {
 			if e := only.best(best); e >= 0 {
-				l.Refs = append(l.Refs, report.Ref{Name: fmt.Sprintf("%s: %.0f", mark, e), At: e, Vertical: true})
+				l.Refs = append(l.Refs, figure.Ref{Name: fmt.Sprintf("%s: %.0f", mark, e), At: e, Vertical: true})
 			}
 		}
 		out = append(out, report.Captioned{Figure: l, Caption: caption})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/sweep"
 )
@@ -101,11 +102,11 @@ func settingsText(t *sweep.Trial) string {
 
 // raceFigures draws, for every arm, the best score so far against the epochs spent.
 func raceFigures(out *sweep.Outcome) report.Figures {
-	f := report.Lines{Axes: report.Axes{X: "epochs spent, on each fold", Y: "best " + out.Plan.Metric + " so far, %",
+	f := figure.Lines{Axes: figure.Axes{X: "epochs spent, on each fold", Y: "best " + out.Plan.Metric + " so far, %",
 		Width: 480}}
 	for i := range out.Arms {
 		a := &out.Arms[i]
-		c := report.Curve{Name: a.Name}
+		c := figure.Curve{Name: a.Name}
 		spent, best := 0, 0.0
 		for _, t := range a.Trials {
 			if t.Failed == "" {
@@ -134,8 +135,8 @@ func armSection(out *sweep.Outcome, i int) report.Section {
 
 // parallelFigures draws every trial as a line through its settings.
 func parallelFigures(out *sweep.Outcome, i int, ranked []*sweep.Trial) report.Figures {
-	f := report.Parallel{Title: "Settings and scores of all trials"}
-	scores := report.ParallelAxis{Name: out.Plan.Metric}
+	f := figure.Parallel{Title: "Settings and scores of all trials"}
+	scores := figure.ParallelAxis{Name: out.Plan.Metric}
 	low, high := 1.0, 0.0
 	for _, t := range ranked {
 		if t.Failed == "" {
@@ -143,7 +144,7 @@ func parallelFigures(out *sweep.Outcome, i int, ranked []*sweep.Trial) report.Fi
 		}
 	}
 	for k, r := range out.Ranges(i) {
-		a := report.ParallelAxis{Name: r.Key, Ticks: r.Ticks()}
+		a := figure.ParallelAxis{Name: r.Key, Ticks: r.Ticks()}
 		for _, t := range ranked {
 			a.At = append(a.At, r.PlaceOf(t.Set[k].Value))
 			a.Values = append(a.Values, strings.Trim(t.Set[k].Value, `"`))
@@ -158,7 +159,7 @@ func parallelFigures(out *sweep.Outcome, i int, ranked []*sweep.Trial) report.Fi
 		}
 		scores.At = append(scores.At, at)
 		scores.Values = append(scores.Values, fmt.Sprintf("%.1f after %d epochs", 100*t.Score, t.Epochs))
-		f.Lines = append(f.Lines, report.ParallelLine{Name: fmt.Sprintf("trial %d", t.Number),
+		f.Lines = append(f.Lines, figure.ParallelLine{Name: fmt.Sprintf("trial %d", t.Number),
 			Quiet: k >= maxHighlighted})
 	}
 	f.Axes = append(f.Axes, scores)
@@ -169,7 +170,7 @@ func parallelFigures(out *sweep.Outcome, i int, ranked []*sweep.Trial) report.Fi
 
 // importanceFigure draws the share of the scores' variance that each range explains.
 func importanceFigure(out *sweep.Outcome, i int) report.Captioned {
-	f := report.Bars{Axes: report.Axes{Y: "share of the variance", YRange: report.Range{Max: 1}}, Series: []string{""},
+	f := figure.Bars{Axes: figure.Axes{Y: "share of the variance", YRange: figure.Range{Max: 1}}, Series: []string{""},
 		Values: [][]float64{nil}}
 	for _, im := range out.Importance(i) {
 		f.Groups = append(f.Groups, im.Key)
@@ -183,9 +184,9 @@ func importanceFigure(out *sweep.Outcome, i int) report.Captioned {
 
 // curveFigure draws the trials' scores by epoch.
 func curveFigure(out *sweep.Outcome, ranked []*sweep.Trial) report.Captioned {
-	f := report.Lines{Axes: report.Axes{X: "epoch", Y: out.Plan.Metric + ", %", WholeX: true}, Marks: true}
+	f := figure.Lines{Axes: figure.Axes{X: "epoch", Y: out.Plan.Metric + ", %", WholeX: true}, Marks: true}
 	for k, t := range ranked {
-		c := report.Curve{Name: fmt.Sprintf("trial %d", t.Number), Quiet: k >= maxHighlighted}
+		c := figure.Curve{Name: fmt.Sprintf("trial %d", t.Number), Quiet: k >= maxHighlighted}
 		for _, s := range t.Scores {
 			c.X, c.Y = append(c.X, float64(s.Epoch)), append(c.Y, 100*s.Value)
 		}

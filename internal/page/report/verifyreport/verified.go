@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
@@ -67,11 +68,11 @@ func curveFigures(c *eval.Column) report.Figures {
 		fmr, fnmr, tar = append(fmr, r.FMR), append(fnmr, r.FNMR), append(tar, r.TAR())
 	}
 	eer, _ := c.Pairs.EER()
-	det := report.Lines{Axes: report.Axes{Title: "DET", X: "FMR", Y: "FNMR", LogX: true, LogY: true},
-		Curves: []report.Curve{{Name: "all thresholds", X: fmr, Y: fnmr},
+	det := figure.Lines{Axes: figure.Axes{Title: "DET", X: "FMR", Y: "FNMR", LogX: true, LogY: true},
+		Curves: []figure.Curve{{Name: "all thresholds", X: fmr, Y: fnmr},
 			{Name: fmt.Sprintf("EER %.4f", eer), X: []float64{eer}, Y: []float64{eer}}}}
-	roc := report.Lines{Axes: report.Axes{Title: "ROC", X: "FMR", Y: "TAR = 1 - FNMR", XRange: report.Range{Max: 1},
-		YRange: report.Range{Max: 1}}, Curves: []report.Curve{
+	roc := figure.Lines{Axes: figure.Axes{Title: "ROC", X: "FMR", Y: "TAR = 1 - FNMR", XRange: figure.Range{Max: 1},
+		YRange: figure.Range{Max: 1}}, Curves: []figure.Curve{
 		{Name: fmt.Sprintf("AUC %.4f", c.Pairs.AUC()), X: fmr, Y: tar},
 		{Name: "guessing", X: []float64{0, 1}, Y: []float64{0, 1}, Same: true}}}
 	return report.Figures{Items: []report.Captioned{
@@ -88,7 +89,7 @@ func curveFigures(c *eval.Column) report.Figures {
 const numBins = 60
 
 // distanceFigure returns the figure of the distances of genuine and impostor pairs.
-func distanceFigure(c *eval.Counts) report.Lines {
+func distanceFigure(c *eval.Counts) figure.Lines {
 	low, high := math.Inf(1), math.Inf(-1)
 	for d := range c.All() {
 		low, high = min(low, d), max(high, d)
@@ -105,6 +106,6 @@ func distanceFigure(c *eval.Counts) report.Lines {
 		genuine[b] += float64(s.Genuine) / float64(c.Genuine())
 		impostor[b] += float64(s.Impostor) / float64(c.Impostor())
 	}
-	return report.Lines{Axes: report.Axes{Title: "Distances", X: "distance", Y: "share of the pairs"},
-		Curves: []report.Curve{{Name: "genuine", X: x, Y: genuine}, {Name: "impostor", X: x, Y: impostor}}}
+	return figure.Lines{Axes: figure.Axes{Title: "Distances", X: "distance", Y: "share of the pairs"},
+		Curves: []figure.Curve{{Name: "genuine", X: x, Y: genuine}, {Name: "impostor", X: x, Y: impostor}}}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/app/experiments/theory/field"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/objective"
 )
@@ -143,9 +144,9 @@ type fieldDrawing struct {
 
 // loss draws the maps and the vector fields of a loss.
 func (d *fieldDrawing) loss(ctx context.Context, l field.Loss) error {
-	var heat, arrows []report.Figure
+	var heat, arrows []figure.Figure
 	for _, g := range d.o.Gammas {
-		var up, side []report.Figure
+		var up, side []figure.Figure
 		for _, p := range d.o.Entangle {
 			c := d.o.Config
 			c.Gamma, c.Entangle = g, p
@@ -167,12 +168,12 @@ func (d *fieldDrawing) loss(ctx context.Context, l field.Loss) error {
 		heat = append(append(heat, side...), up...)
 	}
 	slug := strings.ReplaceAll(l.Name, " ", "-")
-	hp := report.Panels{Title: l.Name + ": change of S_ap (left) and S_an (right) in one step", Figures: heat,
+	hp := figure.Panels{Title: l.Name + ": change of S_ap (left) and S_an (right) in one step", Figures: heat,
 		Columns: 2 * len(d.o.Entangle)}
-	fp := report.Panels{Figures: arrows, Columns: len(d.o.Entangle)}
+	fp := figure.Panels{Figures: arrows, Columns: len(d.o.Entangle)}
 	for _, f := range []struct {
 		name string
-		fig  report.Figure
+		fig  figure.Figure
 	}{{"maps-" + slug, hp}, {"field-" + slug, fp}} {
 		if err := d.out.figure(f.name, f.fig); err != nil {
 			return err
@@ -211,9 +212,9 @@ func (d *fieldDrawing) measure(ctx context.Context, l field.Loss, c field.Config
 	return coarse, nil
 }
 
-func heatMap(title string, g field.Grid, z [][]float64) report.Figure {
-	return report.Heat{Axes: report.Axes{Title: title, XRange: report.Range{Min: g.Lo, Max: 1},
-		YRange: report.Range{Min: g.Lo, Max: 1}, Width: 170, Height: 150}, Z: z, Diverging: true, Numbers: -1,
+func heatMap(title string, g field.Grid, z [][]float64) figure.Figure {
+	return figure.Heat{Axes: figure.Axes{Title: title, XRange: figure.Range{Min: g.Lo, Max: 1},
+		YRange: figure.Range{Min: g.Lo, Max: 1}, Width: 170, Height: 150}, Z: z, Diverging: true, Numbers: -1,
 		Diagonal: true}
 }
 
@@ -234,32 +235,32 @@ func direction(u, v float64) int {
 }
 
 // fieldArrows are the steps at the cells of [lo, 1]².
-func fieldArrows(ctx context.Context, l field.Loss, c field.Config, lo float64, cells int) ([]report.Arrow, error) {
+func fieldArrows(ctx context.Context, l field.Loss, c field.Config, lo float64, cells int) ([]figure.Arrow, error) {
 	m, err := field.Map(ctx, l, c, lo, cells)
 	if err != nil {
 		return nil, err
 	}
-	var a []report.Arrow
+	var a []figure.Arrow
 	for y := range m.N {
 		for x := range m.N {
 			u, v := m.AP[y][x], m.AN[y][x]
-			a = append(a, report.Arrow{X: m.Centre(x), Y: m.Centre(y), U: u, V: v, Class: direction(u, v)})
+			a = append(a, figure.Arrow{X: m.Centre(x), Y: m.Centre(y), U: u, V: v, Class: direction(u, v)})
 		}
 	}
-	return report.FitArrows(a, 0.95*(1-lo)/float64(cells), 0.4), nil
+	return figure.FitArrows(a, 0.95*(1-lo)/float64(cells), 0.4), nil
 }
 
-func vectorFigure(ctx context.Context, title string, l field.Loss, c field.Config) (report.Figure, error) {
+func vectorFigure(ctx context.Context, title string, l field.Loss, c field.Config) (figure.Figure, error) {
 	arrows, err := fieldArrows(ctx, l, c, 0, 16)
-	return report.Field{Axes: report.Axes{Title: title, X: "S_ap", Y: "S_an", Equal: true,
-		XRange: report.Range{Min: 0, Max: 1}, YRange: report.Range{Min: 0, Max: 1}, Width: 300, Height: 330},
+	return figure.Field{Axes: figure.Axes{Title: title, X: "S_ap", Y: "S_an", Equal: true,
+		XRange: figure.Range{Min: 0, Max: 1}, YRange: figure.Range{Min: 0, Max: 1}, Width: 300, Height: 330},
 		Arrows: arrows, Names: directions, Diagonal: true}, err
 }
 
-func sharesFigure(r *FieldResult, o FieldOptions) report.Figure {
-	panel := func(title string, get func(FieldShare) float64) report.Figure {
-		b := report.Bars{Axes: report.Axes{Title: title, Y: "share", Width: 380, Height: 260,
-			YRange: report.Range{Min: 0, Max: 1}}}
+func sharesFigure(r *FieldResult, o FieldOptions) figure.Figure {
+	panel := func(title string, get func(FieldShare) float64) figure.Figure {
+		b := figure.Bars{Axes: figure.Axes{Title: title, Y: "share", Width: 380, Height: 260,
+			YRange: figure.Range{Min: 0, Max: 1}}}
 		for _, g := range o.Gammas {
 			for _, p := range o.Entangle {
 				b.Groups = append(b.Groups, fmt.Sprintf("γ%g p%g", g, p))
@@ -275,7 +276,7 @@ func sharesFigure(r *FieldResult, o FieldOptions) report.Figure {
 		}
 		return b
 	}
-	return report.Panels{Columns: 2, Figures: []report.Figure{
+	return figure.Panels{Columns: 2, Figures: []figure.Figure{
 		panel("near (1, 1): S_an rises", func(s FieldShare) float64 { return s.Corner.NegativeNear }),
 		panel("near (1, 1): S_ap falls", func(s FieldShare) float64 { return s.Corner.PositiveAway }),
 		panel("whole square: S_an rises", func(s FieldShare) float64 { return s.All.NegativeNear }),

@@ -10,7 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/app/experiments/theory/isometry"
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 )
 
 // IsometryOptions are the settings of kindred theory isometry.
@@ -211,7 +211,7 @@ func isometryWrite(ctx context.Context, out *folder, r *IsometryResult, trials [
 	factors, curve, maps := factorFigure(trials), simplicesFigure(r), collapseFigure(r)
 	for _, f := range []struct {
 		name string
-		fig  report.Figure
+		fig  figure.Figure
 	}{{"toy", toy}, {"factors", factors}, {"simplices", curve}, {"collapse", maps}} {
 		if err := out.figure(f.name, f.fig); err != nil {
 			return err
@@ -222,7 +222,7 @@ func isometryWrite(ctx context.Context, out *folder, r *IsometryResult, trials [
 
 // toyFigure draws the toy set, its hardest triplet, and how its points move to
 // the nearest TS arrangement in both senses.
-func (r *IsometryResult) toyFigure(ctx context.Context, seed uint64) (report.Figure, [][]any, error) {
+func (r *IsometryResult) toyFigure(ctx context.Context, seed uint64) (figure.Figure, [][]any, error) {
 	f := toySet()
 	d := f.Distances()
 	iso, err := isometry.NearestTS(ctx, f, isometry.Options{Seed: seed, Starts: 12})
@@ -239,26 +239,26 @@ func (r *IsometryResult) toyFigure(ctx context.Context, seed uint64) (report.Fig
 	hi, _, _ := isometry.IsometryDistance(d, haus.G.Distances())
 	r.Toy = map[string]float64{"l_hn": iso.Loss, "d_iso": iso.Found, "d_iso_lower": iso.Lower, "d_haus": h,
 		"d_haus_lower": haus.Lower, "d_haus_of_d_iso's": fh, "d_iso_of_d_haus's": hi}
-	axes := func(title string) report.Axes {
-		return report.Axes{Title: title, Equal: true, Width: 330, Height: 290,
-			XRange: report.Range{Min: -0.8, Max: 4.1}, YRange: report.Range{Min: -0.9, Max: 2.8}}
+	axes := func(title string) figure.Axes {
+		return figure.Axes{Title: title, Equal: true, Width: 330, Height: 290,
+			XRange: figure.Range{Min: -0.8, Max: 4.1}, YRange: figure.Range{Min: -0.9, Max: 2.8}}
 	}
 	names := []string{"class 1", "class 2"}
-	points := report.Scatter{Axes: axes("the points f"), Names: names, Radius: 4}
+	points := figure.Scatter{Axes: axes("the points f"), Names: names, Radius: 4}
 	for i := range f.N() {
 		points.X, points.Y, points.Class = append(points.X, f.Row(i)[0]), append(points.Y, f.Row(i)[1]),
 			append(points.Class, f.Class[i])
 	}
 	t := iso.Hard
 	a, p, n := f.Row(t.Anchor), f.Row(t.Positive), f.Row(t.Negative)
-	hard := report.Field{Axes: axes(fmt.Sprintf("hardest triplet, L_HN = %.3f", iso.Loss)),
+	hard := figure.Field{Axes: axes(fmt.Sprintf("hardest triplet, L_HN = %.3f", iso.Loss)),
 		Names: []string{"anchor to positive", "anchor to negative"},
-		Arrows: []report.Arrow{{X: a[0], Y: a[1], U: p[0] - a[0], V: p[1] - a[1], Class: 0},
+		Arrows: []figure.Arrow{{X: a[0], Y: a[1], U: p[0] - a[0], V: p[1] - a[1], Class: 0},
 			{X: a[0], Y: a[1], U: n[0] - a[0], V: n[1] - a[1], Class: 1}}}
-	move := func(title string, g isometry.Set) report.Figure {
-		q := report.Field{Axes: axes(title), Names: names}
+	move := func(title string, g isometry.Set) figure.Figure {
+		q := figure.Field{Axes: axes(title), Names: names}
 		for i := range f.N() {
-			q.Arrows = append(q.Arrows, report.Arrow{X: f.Row(i)[0], Y: f.Row(i)[1], U: g.Row(i)[0] - f.Row(i)[0],
+			q.Arrows = append(q.Arrows, figure.Arrow{X: f.Row(i)[0], Y: f.Row(i)[1], U: g.Row(i)[0] - f.Row(i)[0],
 				V: g.Row(i)[1] - f.Row(i)[1], Class: f.Class[i]})
 		}
 		return q
@@ -272,7 +272,7 @@ func (r *IsometryResult) toyFigure(ctx context.Context, seed uint64) (report.Fig
 			rows = append(rows, []any{s.name, i, f.Class[i], s.set.Row(i)[0], s.set.Row(i)[1]})
 		}
 	}
-	return report.Panels{Columns: 2, Figures: []report.Figure{points, hard,
+	return figure.Panels{Columns: 2, Figures: []figure.Figure{points, hard,
 		move(fmt.Sprintf("to the nearest in d_iso, %.3f", iso.Found), g),
 		move(fmt.Sprintf("to the nearest in d_haus, %.3f", h), haus.G)}}, rows, nil
 }
@@ -319,9 +319,9 @@ func alignTo(f, g isometry.Set) isometry.Set {
 }
 
 // factorFigure counts factors, by dimension.
-func factorFigure(trials []isometry.Trial) report.Figure {
+func factorFigure(trials []isometry.Trial) figure.Figure {
 	const lo, hi, bins = 0.5, 1.6, 22
-	b := report.Bars{Axes: report.Axes{X: "d_iso(f, TS) / L_HN, as found (lower end of the bin)",
+	b := figure.Bars{Axes: figure.Axes{X: "d_iso(f, TS) / L_HN, as found (lower end of the bin)",
 		Y: "share of the sets", Width: 380, Height: 270}}
 	for k := range bins {
 		b.Groups = append(b.Groups, fmt.Sprintf("%.2f", lo+(hi-lo)*float64(k)/bins))
@@ -344,12 +344,12 @@ func factorFigure(trials []isometry.Trial) report.Figure {
 	return b
 }
 
-func simplicesFigure(r *IsometryResult) report.Figure {
-	l := report.Lines{Axes: report.Axes{X: "s, points of each simplex (2s - 2 dimensions)",
+func simplicesFigure(r *IsometryResult) figure.Figure {
+	l := figure.Lines{Axes: figure.Axes{X: "s, points of each simplex (2s - 2 dimensions)",
 		Y: "d_iso / L_HN is at least", Width: 380, Height: 280},
-		Refs: []report.Ref{{Name: "theorem 3: at most 2", At: 2}}}
+		Refs: []figure.Ref{{Name: "theorem 3: at most 2", At: 2}}}
 	for _, cover := range []float64{1, 0.9, 0.5} {
-		c := report.Curve{Name: fmt.Sprintf("far points within %.0f° of every direction", math.Acos(cover)*180/math.Pi)}
+		c := figure.Curve{Name: fmt.Sprintf("far points within %.0f° of every direction", math.Acos(cover)*180/math.Pi)}
 		for i := range r.Simplices {
 			c.X, c.Y = append(c.X, float64(i+2)), append(c.Y, isometry.SimplicesFactor(i+2, cover))
 		}
@@ -358,10 +358,10 @@ func simplicesFigure(r *IsometryResult) report.Figure {
 	return l
 }
 
-func collapseFigure(r *IsometryResult) report.Figure {
-	panel := func(title string, get func(isometry.Collapse) float64) report.Figure {
-		h := report.Heat{Axes: report.Axes{Title: title, X: "points N", Y: "dimensions", Width: 380, Height: 280},
-			Scale: report.Range{Min: 0, Max: 1.1}, Numbers: 2}
+func collapseFigure(r *IsometryResult) figure.Figure {
+	panel := func(title string, get func(isometry.Collapse) float64) figure.Figure {
+		h := figure.Heat{Axes: figure.Axes{Title: title, X: "points N", Y: "dimensions", Width: 380, Height: 280},
+			Scale: figure.Range{Min: 0, Max: 1.1}, Numbers: 2}
 		for _, n := range collapseN {
 			name := fmt.Sprint(n)
 			if n == 72 || n == 1800 {
@@ -384,7 +384,7 @@ func collapseFigure(r *IsometryResult) report.Figure {
 		}
 		return h
 	}
-	return report.Panels{Columns: 2, Figures: []report.Figure{
+	return figure.Panels{Columns: 2, Figures: []figure.Figure{
 		panel("diameter of g / diameter of f, found", func(c isometry.Collapse) float64 { return c.Ratio }),
 		panel("the same, at least (certified)", func(c isometry.Collapse) float64 { return c.AtLeast }),
 		panel("distances within classes, g / f", func(c isometry.Collapse) float64 { return c.Own }),

@@ -5,10 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
-func isometryPage(r *IsometryResult, toy, factors, curve, maps report.Figure) report.Page {
+func isometryPage(r *IsometryResult, toy, factors, curve, maps figure.Figure) report.Page {
 	return report.Page{
 		Title: "How far from separated: the isometric error",
 		Lead: "An arrangement is triplet-separated (TS) if every point is at least as near to each of its class as " +
@@ -21,7 +22,7 @@ func isometryPage(r *IsometryResult, toy, factors, curve, maps report.Figure) re
 	}
 }
 
-func toySection(r *IsometryResult, toy report.Figure) report.Section {
+func toySection(r *IsometryResult, toy figure.Figure) report.Section {
 	return report.Section{Title: "A toy", Blocks: []report.Block{
 		report.Text("Seven points in the plane. L_HN is the loss of the hardest triplet: how much farther " +
 			"from the anchor the farthest point of its class is than the nearest point of another class. " +
@@ -41,7 +42,7 @@ func toySection(r *IsometryResult, toy report.Figure) report.Section {
 	}}
 }
 
-func lowerSection(r *IsometryResult, factors report.Figure) report.Section {
+func lowerSection(r *IsometryResult, factors figure.Figure) report.Section {
 	return report.Section{Title: "Theorem 3: the lower half", Blocks: []report.Block{
 		report.Text("L_HN / 2 <= d_iso(f, TS): two distances that differ by L_HN must become equal, so one " +
 			"of them changes by at least half of that. It holds for every set tried, and most sets attain " +
@@ -54,7 +55,7 @@ func lowerSection(r *IsometryResult, factors report.Figure) report.Section {
 	}}
 }
 
-func upperSection(r *IsometryResult, curve report.Figure) report.Section {
+func upperSection(r *IsometryResult, curve figure.Figure) report.Section {
 	largest := report.Table{Columns: []report.Column{{Name: "dimensions"}, {Name: "points"}, {Name: "L_HN"},
 		{Name: "d_iso at least"}, {Name: "d_iso found"}, {Name: "found / L_HN"}, {Name: "the set, class by class"}},
 		Note: "On the line the value is exact. Elsewhere the true value lies between the two columns; the lower " +
@@ -94,7 +95,7 @@ func upperSection(r *IsometryResult, curve report.Figure) report.Section {
 	}}
 }
 
-func collapseSection(r *IsometryResult, maps report.Figure) report.Section {
+func collapseSection(r *IsometryResult, maps figure.Figure) report.Section {
 	least := 1.0
 	for _, c := range r.Collapse {
 		least = min(least, c.Ratio)

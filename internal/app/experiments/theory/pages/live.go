@@ -15,6 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/app/experiments/theory/field"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/run"
@@ -181,11 +182,11 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 	if err != nil {
 		return nil, err
 	}
-	var few []report.Figure // a still of the film
+	var few []figure.Figure // a still of the film
 	for i := range min(6, len(frames)) {
 		few = append(few, frames[i*(len(frames)-1)/max(1, min(6, len(frames))-1)].Figure)
 	}
-	if err := out.figure("triplets", report.Panels{Figures: few, Columns: 3}); err != nil {
+	if err := out.figure("triplets", figure.Panels{Figures: few, Columns: 3}); err != nil {
 		return nil, err
 	}
 	if err := out.page(livePage(r, frames)); err != nil {
@@ -261,7 +262,7 @@ func liveFrames(ctx context.Context, l field.Loss, c field.Config, names []LiveF
 	slices.Sort(all)
 	lo := all[len(all)/200]
 	lo = max(-1, lo-0.1*(1-lo)-1e-3)
-	axis := report.Range{Min: lo, Max: 1 + 0.02*(1-lo)}
+	axis := figure.Range{Min: lo, Max: 1 + 0.02*(1-lo)}
 	var frames []report.Frame
 	for k, s := range scatters {
 		c.Gamma = s.MeanGamma()
@@ -272,8 +273,8 @@ func liveFrames(ctx context.Context, l field.Loss, c field.Config, names []LiveF
 		for i := range arrows {
 			arrows[i].Class = -1 // plain, under the coloured triplets
 		}
-		frames = append(frames, report.Frame{Name: names[k].Name, Figure: report.Triplets{
-			Axes: report.Axes{Title: names[k].Name, XRange: axis, YRange: axis, Width: 360, Height: 390},
+		frames = append(frames, report.Frame{Name: names[k].Name, Figure: figure.Triplets{
+			Axes: figure.Axes{Title: names[k].Name, XRange: axis, YRange: axis, Width: 360, Height: 390},
 			AP:   s.AP, AN: s.AN, Arrows: arrows}})
 	}
 	return frames, nil

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/app/experiments/theory/noise"
-	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 )
 
 // NoiseOptions are the settings of kindred theory noise.
@@ -98,7 +98,7 @@ func Noise(ctx context.Context, o NoiseOptions, dir string, progress Progress) (
 		progress(stage, done, total)
 		return stageError(ctx, stage)
 	}
-	var pictures []report.Figure
+	var pictures []figure.Figure
 	for _, l := range noiseLosses {
 		for _, p := range noiseP {
 			m, _ := noise.Balanced(o.Classes, o.PerClass, p)
@@ -145,8 +145,8 @@ func Noise(ctx context.Context, o NoiseOptions, dir string, progress Progress) (
 
 // noiseFirst fills in the table of claims 1 to 3 and returns the curves of the
 // gap against n.
-func noiseFirst(ctx context.Context, r *NoiseResult, tick func(string) error) ([]report.Curve, error) {
-	var curves []report.Curve
+func noiseFirst(ctx context.Context, r *NoiseResult, tick func(string) error) ([]figure.Curve, error) {
+	var curves []figure.Curve
 	for _, t := range firstNT {
 		for _, p := range firstNP {
 			triplet, err := noise.CompareModes(ctx, noise.Loss{Easy: true}, t, firstNMost, p, 0, 0)
@@ -160,7 +160,7 @@ func noiseFirst(ctx context.Context, r *NoiseResult, tick func(string) error) ([
 			r.First = append(r.First, FirstN{t, p, noise.FirstPreferred(triplet), noise.FirstPreferred(margin),
 				noise.MarginRank(t, p, 5000)})
 			if (t == 2 || t == 5) && (p == 0.55 || p == 0.75 || p == 0.95) {
-				c := report.Curve{Name: fmt.Sprintf("t = %d, p = %g", t, p)}
+				c := figure.Curve{Name: fmt.Sprintf("t = %d, p = %g", t, p)}
 				for _, v := range triplet[:150] {
 					c.X, c.Y = append(c.X, float64(v.N)), append(c.Y, v.Gap()/float64(v.N))
 				}
@@ -215,8 +215,8 @@ func noiseCases(ctx context.Context, r *NoiseResult, o NoiseOptions, tick func(s
 	return nil
 }
 
-func arrangementFigure(m noise.Model, p noise.Points, title string) report.Figure {
-	s := report.Scatter{Axes: report.Axes{Title: title, Equal: true, Width: 250, Height: 230}, Radius: 3.2}
+func arrangementFigure(m noise.Model, p noise.Points, title string) figure.Figure {
+	s := figure.Scatter{Axes: figure.Axes{Title: title, Equal: true, Width: 250, Height: 230}, Radius: 3.2}
 	for i := range p.N() {
 		s.X, s.Y = append(s.X, p.Row(i)[0]), append(s.Y, p.Row(i)[1])
 		s.Class = append(s.Class, m.Own[i])
@@ -227,13 +227,13 @@ func arrangementFigure(m noise.Model, p noise.Points, title string) report.Figur
 	return s
 }
 
-func noiseWrite(out *folder, r *NoiseResult, o NoiseOptions, pictures []report.Figure, gap []report.Curve) error {
-	diam := report.Lines{Axes: report.Axes{X: "p, how often a label is right", Y: "widest class (margins)", Width: 380,
+func noiseWrite(out *folder, r *NoiseResult, o NoiseOptions, pictures []figure.Figure, gap []figure.Curve) error {
+	diam := figure.Lines{Axes: figure.Axes{X: "p, how often a label is right", Y: "widest class (margins)", Width: 380,
 		Height: 300}, Marks: true}
 	var rows [][]any
 	for i, m := range r.Minima {
 		if i%len(noiseP) == 0 {
-			diam.Curves = append(diam.Curves, report.Curve{Name: m.Loss})
+			diam.Curves = append(diam.Curves, figure.Curve{Name: m.Loss})
 		}
 		c := &diam.Curves[len(diam.Curves)-1]
 		c.X, c.Y = append(c.X, m.P), append(c.Y, m.Diameter)
@@ -243,8 +243,8 @@ func noiseWrite(out *folder, r *NoiseResult, o NoiseOptions, pictures []report.F
 		rows); err != nil {
 		return err
 	}
-	modes := report.Lines{Axes: report.Axes{X: "n, points in all", Y: "saved by two modes, per point", LogX: true,
-		Width: 380, Height: 300}, Curves: gap, Refs: []report.Ref{{At: 0}}}
+	modes := figure.Lines{Axes: figure.Axes{X: "n, points in all", Y: "saved by two modes, per point", LogX: true,
+		Width: 380, Height: 300}, Curves: gap, Refs: []figure.Ref{{At: 0}}}
 	var gaps [][]any
 	for _, c := range gap {
 		for i := range c.X {
@@ -273,13 +273,13 @@ func noiseWrite(out *folder, r *NoiseResult, o NoiseOptions, pictures []report.F
 	}
 	figs := []struct {
 		name string
-		fig  report.Figure
+		fig  figure.Figure
 	}{{"diameters", diam}, {"gap", modes}, {"far", far}, {"weights", weights}}
 	if len(pictures) > 0 {
 		figs = append(figs, struct {
 			name string
-			fig  report.Figure
-		}{"arrangements", report.Panels{Figures: pictures, Columns: 2}})
+			fig  figure.Figure
+		}{"arrangements", figure.Panels{Figures: pictures, Columns: 2}})
 	}
 	for _, f := range figs {
 		if err := out.figure(f.name, f.fig); err != nil {
@@ -291,21 +291,21 @@ func noiseWrite(out *folder, r *NoiseResult, o NoiseOptions, pictures []report.F
 
 // farFigures draws claim 3 for an anchor whose neighbours are, by distance, 8
 // of the other class, then own and other in turn.
-func farFigures() (settle, weights report.Lines) {
+func farFigures() (settle, weights figure.Lines) {
 	order := make([]int, 24)
 	for i := range order {
 		if order[i] = 1; i >= 8 {
 			order[i] = i % 2
 		}
 	}
-	settle = report.Lines{Axes: report.Axes{X: "rank among the anchor's neighbours",
+	settle = figure.Lines{Axes: figure.Axes{X: "rank among the anchor's neighbours",
 		Y: "distance it settles at (margins)", Width: 380, Height: 260}, Marks: true}
-	weights = report.Lines{Axes: report.Axes{X: "rank among the anchor's neighbours", Y: "probability", Width: 380,
+	weights = figure.Lines{Axes: figure.Axes{X: "rank among the anchor's neighbours", Y: "probability", Width: 380,
 		Height: 260}, Marks: true}
 	for _, p := range []float64{0.7, 0.95} {
-		s := report.Curve{Name: fmt.Sprintf("p = %g", p)}
-		pull := report.Curve{Name: fmt.Sprintf("pull, p = %g", p)}
-		push := report.Curve{Name: fmt.Sprintf("push, p = %g", p), Same: true}
+		s := figure.Curve{Name: fmt.Sprintf("p = %g", p)}
+		pull := figure.Curve{Name: fmt.Sprintf("pull, p = %g", p)}
+		push := figure.Curve{Name: fmt.Sprintf("push, p = %g", p), Same: true}
 		for _, f := range noise.FarMargin(2, p, 1, 1, order) {
 			x := float64(f.Rank)
 			s.X, s.Y = append(s.X, x), append(s.Y, f.Settle)

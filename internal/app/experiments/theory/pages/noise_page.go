@@ -3,11 +3,12 @@ package pages
 import (
 	"fmt"
 
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
-func noisePage(r *NoiseResult, o NoiseOptions, diam, modes, far, weights report.Figure,
-	pictures []report.Figure) report.Page {
+func noisePage(r *NoiseResult, o NoiseOptions, diam, modes, far, weights figure.Figure,
+	pictures []figure.Figure) report.Page {
 	return report.Page{Title: "Label noise and class collapse",
 		Lead: "Expected losses under label noise as exact sums, the arrangements that minimise them, and the " +
 			"conditions under which the theorems of Levi et al. 2021 hold.",
@@ -16,7 +17,7 @@ func noisePage(r *NoiseResult, o NoiseOptions, diam, modes, far, weights report.
 		Footer: "kindred theory noise"}
 }
 
-func noiseCollapses(r *NoiseResult, o NoiseOptions, diam report.Figure, pictures []report.Figure) report.Section {
+func noiseCollapses(r *NoiseResult, o NoiseOptions, diam figure.Figure, pictures []figure.Figure) report.Section {
 	collapsed, wide := 0, 0
 	for _, m := range r.Minima {
 		if m.P == 1 {
@@ -44,7 +45,7 @@ func noiseCollapses(r *NoiseResult, o NoiseOptions, diam report.Figure, pictures
 	}}
 	if len(pictures) > 0 {
 		section.Blocks = append(section.Blocks,
-			oneFigure(report.Panels{Figures: pictures, Columns: 2},
+			oneFigure(figure.Panels{Figures: pictures, Columns: 2},
 				"The arrangements themselves. A collapsed class is a single mark that hides the others."))
 	}
 	return section
@@ -72,7 +73,7 @@ func conditionSection(r *NoiseResult) report.Section {
 	}}
 }
 
-func modesSection(r *NoiseResult, modes report.Figure) report.Section {
+func modesSection(r *NoiseResult, modes figure.Figure) report.Section {
 	first := report.Table{
 		Columns: []report.Column{{Name: "classes"}, {Name: "p"},
 			{Name: "triplet", Group: "two modes cost less from n ="},
@@ -110,7 +111,7 @@ func modesSection(r *NoiseResult, modes report.Figure) report.Section {
 	}}
 }
 
-func farSection(far, weights report.Figure) report.Section {
+func farSection(far, weights figure.Figure) report.Section {
 	return report.Section{Title: "Claims 3 and 4: far positives are pushed away", Blocks: []report.Block{
 		report.Text("With EPS a point pulls the anchor only if no nearer point shares the anchor's label. The " +
 			"farther down the list a point is, the less likely this is, while the chance that the two labels " +

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/page/figure"
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
@@ -44,9 +45,9 @@ func (f *folder) path(name string) string {
 }
 
 // figure writes a figure as SVG and PNG.
-func (f *folder) figure(name string, fig report.Figure) error {
+func (f *folder) figure(name string, fig figure.Figure) error {
 	for _, ext := range []string{".svg", ".png"} {
-		if err := report.WriteFigure(f.path(name+ext), fig); err != nil {
+		if err := figure.WriteFigure(f.path(name+ext), fig); err != nil {
 			return err
 		}
 	}
@@ -85,7 +86,7 @@ func figureBlock(caption string, f ...report.Captioned) report.Figures {
 	return report.Figures{Items: f, Caption: caption}
 }
 
-func oneFigure(f report.Figure, caption string) report.Figures {
+func oneFigure(f figure.Figure, caption string) report.Figures {
 	return figureBlock("", report.Captioned{Figure: f, Caption: caption})
 }
 

@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"math"
@@ -22,16 +22,16 @@ type tag struct {
 // Plot implements plot.Plotter.
 func (t tags) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
-	style := textStyle(fontSize+1, true)
+	style := TextStyle(FontSize+1, true)
 	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
 	boxes := make([]tagBox, len(t))
 	for i, g := range t {
-		boxes[i] = tagBox{float64(tx(g.x)), float64(ty(g.y)), float64(style.Width(onOneLine(g.text)))/2 + 2.5, 7}
+		boxes[i] = tagBox{float64(tx(g.x)), float64(ty(g.y)), float64(style.Width(OnOneLine(g.text)))/2 + 2.5, 7}
 	}
 	moved := partBoxes(boxes, float64(c.Min.X), float64(c.Max.X), float64(c.Min.Y), float64(c.Max.Y))
 	for i, b := range moved {
 		if math.Hypot(b.x-boxes[i].x, b.y-boxes[i].y) > 6 {
-			line := draw.LineStyle{Color: ink, Width: 0.8}
+			line := draw.LineStyle{Color: Ink, Width: 0.8}
 			c.StrokeLine2(line, vg.Length(boxes[i].x), vg.Length(boxes[i].y), vg.Length(b.x), vg.Length(b.y))
 		}
 	}
@@ -41,7 +41,7 @@ func (t tags) Plot(c draw.Canvas, p *plot.Plot) {
 			Min: vg.Point{X: vg.Length(b.x - b.w), Y: vg.Length(b.y - b.h)},
 			Max: vg.Point{X: vg.Length(b.x + b.w), Y: vg.Length(b.y + b.h)},
 		}.Path())
-		c.FillText(style, vg.Point{X: vg.Length(b.x), Y: vg.Length(b.y)}, onOneLine(t[i].text))
+		c.FillText(style, vg.Point{X: vg.Length(b.x), Y: vg.Length(b.y)}, OnOneLine(t[i].text))
 	}
 }
 

@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"image/color"
@@ -36,12 +36,12 @@ func (e entry) sample() vg.Length {
 }
 
 func (e entry) width() vg.Length {
-	return e.sample() + textStyle(legendSize, false).Width(onOneLine(e.label)) + entryGap
+	return e.sample() + TextStyle(legendSize, false).Width(OnOneLine(e.label)) + entryGap
 }
 
 // fit shortens the label of an entry that is wider than the figure.
 func (e *entry) fit(width vg.Length) {
-	e.label = shorten(onOneLine(e.label), textStyle(legendSize, false).Width, width-e.sample()-entryGap)
+	e.label = Shorten(OnOneLine(e.label), TextStyle(legendSize, false).Width, width-e.sample()-entryGap)
 }
 
 // layOutRows breaks entries into rows no wider than width.
@@ -68,7 +68,7 @@ func legendHeight(rows [][]entry) vg.Length {
 
 // drawLegend draws the rows, each centred, from the top of c.
 func drawLegend(c draw.Canvas, rows [][]entry) {
-	style := textStyle(legendSize, false)
+	style := TextStyle(legendSize, false)
 	style.YAlign = draw.YCenter
 	for i, row := range rows {
 		var w vg.Length
@@ -86,7 +86,7 @@ func drawLegend(c draw.Canvas, rows [][]entry) {
 				c.SetColor(e.colour)
 				c.Fill(e.shape.path(vg.Point{X: x + swatch/2, Y: y}, 3.6))
 			}
-			c.FillText(style, vg.Point{X: x + e.sample(), Y: y}, onOneLine(e.label))
+			c.FillText(style, vg.Point{X: x + e.sample(), Y: y}, OnOneLine(e.label))
 			x += e.width()
 		}
 	}

@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"gonum.org/v1/plot/vg"
@@ -17,12 +17,12 @@ type Panels struct {
 func PanelRow(figures ...Figure) Panels { return Panels{Figures: figures} }
 
 const (
-	panelGap   = 12.0
-	panelTitle = 20.0
+	panelGap    = 12.0
+	TitleHeight = 20.0
 )
 
-// columns returns the number of panels in a row.
-func (p Panels) columns() int {
+// NumColumns returns the number of panels in a row.
+func (p Panels) NumColumns() int {
 	if p.Columns > 0 {
 		return min(p.Columns, max(1, len(p.Figures)))
 	}
@@ -31,9 +31,9 @@ func (p Panels) columns() int {
 
 // layout yields each panel's rectangle, y downwards from the top.
 func (p Panels) layout(place func(f Figure, x, y, w, h float64)) (width, height float64) {
-	cols := p.columns()
+	cols := p.NumColumns()
 	if p.Title != "" {
-		height = panelTitle
+		height = TitleHeight
 	}
 	for lo := 0; lo < len(p.Figures); lo += cols {
 		row := p.Figures[lo:min(lo+cols, len(p.Figures))]
@@ -42,7 +42,7 @@ func (p Panels) layout(place func(f Figure, x, y, w, h float64)) (width, height 
 		}
 		var x, tall float64
 		for _, f := range row {
-			w, h := f.size()
+			w, h := f.Size()
 			place(f, x, height, w, h)
 			x += w + panelGap
 			tall = max(tall, h)
@@ -53,26 +53,29 @@ func (p Panels) layout(place func(f Figure, x, y, w, h float64)) (width, height 
 	return max(width, 40), max(height, 40)
 }
 
-func (p Panels) size() (w, h float64) {
+// Size implements Figure.
+func (p Panels) Size() (w, h float64) {
 	return p.layout(func(Figure, float64, float64, float64, float64) {})
 }
 
-func (p Panels) name() string {
+// Description implements Figure.
+func (p Panels) Description() string {
 	s := p.Title
 	for _, f := range p.Figures {
 		if s != "" {
 			s += "; "
 		}
-		s += f.name()
+		s += f.Description()
 	}
 	return s
 }
 
-func (p Panels) draw(c draw.Canvas, dpi float64) (err error) {
+// Draw implements Figure.
+func (p Panels) Draw(c draw.Canvas, dpi float64) (err error) {
 	if p.Title != "" {
-		s := textStyle(titleSize+1, true)
+		s := TextStyle(TitleSize+1, true)
 		s.XAlign, s.YAlign = draw.XCenter, draw.YTop
-		c.FillText(s, vg.Point{X: (c.Min.X + c.Max.X) / 2, Y: c.Max.Y - 4}, onOneLine(p.Title))
+		c.FillText(s, vg.Point{X: (c.Min.X + c.Max.X) / 2, Y: c.Max.Y - 4}, OnOneLine(p.Title))
 	}
 	p.layout(func(f Figure, x, y, w, h float64) {
 		if err != nil {
@@ -82,7 +85,7 @@ func (p Panels) draw(c draw.Canvas, dpi float64) (err error) {
 			Min: vg.Point{X: c.Min.X + vg.Length(x), Y: c.Max.Y - vg.Length(y+h)},
 			Max: vg.Point{X: c.Min.X + vg.Length(x+w), Y: c.Max.Y - vg.Length(y)},
 		}}
-		err = f.draw(sub, dpi)
+		err = f.Draw(sub, dpi)
 	})
 	return err
 }

@@ -1,10 +1,9 @@
-package report
+package figure
 
 import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
-	"image"
 	"image/color"
 	"image/png"
 	"math"
@@ -188,21 +187,17 @@ func allFigures() map[string]Figure {
 		"bars zero": Bars{Groups: []string{"g"}, Series: []string{"s"}, Values: [][]float64{{0}}},
 		"bars long names": Bars{Groups: []string{strings.Repeat("long ", 12), strings.Repeat("name ", 12)},
 			Series: []string{"s"}, Values: [][]float64{{1, 2}}},
-		"heat empty":      Heat{},
-		"heat nan":        Heat{Z: [][]float64{{nan, nan}}},
-		"heat constant":   Heat{Z: [][]float64{{2, 2}, {2, 2}}, Diverging: true},
-		"heat large":      Heat{Z: newMatrix(60, 60), Numbers: -1},
-		"field empty":     Field{},
-		"field zero":      Field{Arrows: []Arrow{{X: 1, Y: 1}, {X: nan}, {X: 2, Y: 2, U: inf}}},
-		"triplets empty":  Triplets{},
-		"triplets nan":    Triplets{AP: []float64{nan, 0.5, -1}, AN: []float64{0, nan, 1}},
-		"spectrum zeros":  Spectrum(Axes{}, []string{"a"}, [][]float64{{1, 0, 0}, {}}),
-		"panels empty":    Panels{},
-		"panels nested":   Panels{Title: "t", Columns: 1, Figures: []Figure{PanelRow(Scatter{}, Lines{}), Heat{}}},
-		"retrieval empty": Retrieval{},
-		"retrieval no image": Retrieval{Caption: "c",
-			Rows: []RetrievalRow{{Item: Picture{Label: strings.Repeat("x", 99)},
-				Neighbours: []Picture{{Image: image.NewGray(image.Rectangle{})}}}}},
+		"heat empty":         Heat{},
+		"heat nan":           Heat{Z: [][]float64{{nan, nan}}},
+		"heat constant":      Heat{Z: [][]float64{{2, 2}, {2, 2}}, Diverging: true},
+		"heat large":         Heat{Z: newMatrix(60, 60), Numbers: -1},
+		"field empty":        Field{},
+		"field zero":         Field{Arrows: []Arrow{{X: 1, Y: 1}, {X: nan}, {X: 2, Y: 2, U: inf}}},
+		"triplets empty":     Triplets{},
+		"triplets nan":       Triplets{AP: []float64{nan, 0.5, -1}, AN: []float64{0, nan, 1}},
+		"spectrum zeros":     Spectrum(Axes{}, []string{"a"}, [][]float64{{1, 0, 0}, {}}),
+		"panels empty":       Panels{},
+		"panels nested":      Panels{Title: "t", Columns: 1, Figures: []Figure{PanelRow(Scatter{}, Lines{}), Heat{}}},
 		"control characters": Scatter{Axes: Axes{Title: "a\x00b\nc\xff<&>\""}, X: []float64{1}, Y: []float64{1}},
 	}
 }
@@ -229,7 +224,7 @@ func TestDegenerateFigures(t *testing.T) {
 			if _, err := png.Decode(bytes.NewReader(data)); err != nil {
 				t.Error(err)
 			}
-			if _, err := inlineSVG(f); err != nil {
+			if _, _, err := Inline(f); err != nil {
 				t.Error(err)
 			}
 		})
@@ -269,7 +264,7 @@ func TestTripletsCountRightAndWrong(t *testing.T) {
 			t.Errorf("no %q", want)
 		}
 	}
-	if r, w := countFills(svg, categorical[goodColour]), countFills(svg, categorical[badColour]); r != 3 || w != 3 {
+	if r, w := countFills(svg, GoodColour), countFills(svg, BadColour); r != 3 || w != 3 {
 		t.Errorf("%d right and %d wrong marks with the legend's, want 3 and 3", r, w)
 	}
 }
@@ -277,7 +272,7 @@ func TestTripletsCountRightAndWrong(t *testing.T) {
 func TestLinesBreakWhereAValueIsMissing(t *testing.T) {
 	whole := Lines{Curves: []Curve{{X: []float64{1, 2, 3, 4}, Y: []float64{1, 2, 3, 4}}}}
 	broken := Lines{Curves: []Curve{{X: []float64{1, 2, 3, 4, 5}, Y: []float64{1, 2, nan, 4, 5}}}}
-	count := func(l Lines) int { return strings.Count(svgOf(t, l), "stroke:"+hexColour(categorical[0])) }
+	count := func(l Lines) int { return strings.Count(svgOf(t, l), "stroke:"+HexColour(categorical[0])) }
 	if a, b := count(whole), count(broken); a != 1 || b != 2 {
 		t.Errorf("%d and %d strokes, want 1 and 2", a, b)
 	}
@@ -334,10 +329,10 @@ func TestFitArrows(t *testing.T) {
 func TestPanelsKeepSizes(t *testing.T) {
 	a := Scatter{Axes: Axes{Width: 100, Height: 50}}
 	b := Scatter{Axes: Axes{Width: 60, Height: 80}}
-	if w, h := PanelRow(a, b).size(); w != 172 || h != 80 {
+	if w, h := PanelRow(a, b).Size(); w != 172 || h != 80 {
 		t.Errorf("side by side %g x %g", w, h)
 	}
-	if w, h := (Panels{Figures: []Figure{a, b}, Columns: 1, Title: "t"}).size(); w != 100 || h != 50+80+12+20 {
+	if w, h := (Panels{Figures: []Figure{a, b}, Columns: 1, Title: "t"}).Size(); w != 100 || h != 50+80+12+20 {
 		t.Errorf("stacked %g x %g", w, h)
 	}
 }
@@ -496,9 +491,9 @@ func TestParallel(t *testing.T) {
 	if n := strings.Count(strings.ToUpper(svg), strings.ToUpper(grey)); n != 2 {
 		t.Errorf("%d grey lines, want 2", n)
 	}
-	d, err := (&renderer{}).drawFigure(p)
-	if err != nil || !strings.Contains(string(d.Chart), `"at":["rate","score \u003cb\u003e"]`) {
-		t.Errorf("what a pointer finds: %s, %v", d.Chart, err)
+	_, values, err := Inline(p)
+	if err != nil || !strings.Contains(string(values), `"at":["rate","score \u003cb\u003e"]`) {
+		t.Errorf("what a pointer finds: %s, %v", values, err)
 	}
 	p.Axes[1].At[0] = nan
 	svgOf(t, p)
@@ -507,4 +502,34 @@ func TestParallel(t *testing.T) {
 		t.Errorf("an axis with too few places: %v", err)
 	}
 	svgOf(t, Parallel{})
+}
+
+func TestFiguresFollowScheme(t *testing.T) {
+	s, _, err := Inline(Lines{Axes: Axes{Title: "t"},
+		Curves: []Curve{{Name: "c", X: []float64{1, 2}, Y: []float64{1, 2}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []string{"var(--ink)", "var(--line)"} {
+		if !strings.Contains(s, v) {
+			t.Errorf("no %s in the figure", v)
+		}
+	}
+	if strings.Contains(s, HexColour(Ink)) {
+		t.Error("ink of the light scheme left in an inlined figure")
+	}
+}
+
+func TestShortenKeepsBothEnds(t *testing.T) {
+	width := TextStyle(FontSize, false).Width
+	got := Shorten("beginning of a long name 0001.jpg", width, width("beginning of 01.jpg"))
+	if !strings.HasPrefix(got, "begin") || !strings.HasSuffix(got, ".jpg") || !strings.Contains(got, "…") {
+		t.Errorf("%q", got)
+	}
+	if got := Shorten("short", width, 100); got != "short" {
+		t.Errorf("%q", got)
+	}
+	if got := Shorten("none fits", width, 1); got != "…" {
+		t.Errorf("%q", got)
+	}
 }

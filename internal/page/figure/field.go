@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"image/color"
@@ -31,7 +31,7 @@ type Arrow struct {
 func FitArrows(a []Arrow, spacing, power float64) []Arrow {
 	longest := 0.0
 	for _, w := range a {
-		if l := math.Hypot(w.U, w.V); canShow(l, false) {
+		if l := math.Hypot(w.U, w.V); CanShow(l, false) {
 			longest = max(longest, l)
 		}
 	}
@@ -46,18 +46,19 @@ func FitArrows(a []Arrow, spacing, power float64) []Arrow {
 	return out
 }
 
-func (f Field) draw(c draw.Canvas, _ float64) error {
+// Draw implements Figure.
+func (f Field) Draw(c draw.Canvas, _ float64) error {
 	e := newExtent()
 	dropped := 0
 	var shown arrows
 	for _, a := range f.Arrows {
-		if !canShow(a.X, f.LogX) || !canShow(a.Y, f.LogY) || !canShow(a.U, false) || !canShow(a.V, false) {
+		if !CanShow(a.X, f.LogX) || !CanShow(a.Y, f.LogY) || !CanShow(a.U, false) || !CanShow(a.V, false) {
 			dropped++
 			continue
 		}
 		shown = append(shown, a)
 		e.add(a.X, a.Y)
-		if canShow(a.X+a.U, f.LogX) && canShow(a.Y+a.V, f.LogY) {
+		if CanShow(a.X+a.U, f.LogX) && CanShow(a.Y+a.V, f.LogY) {
 			e.add(a.X+a.U, a.Y+a.V)
 		}
 	}
@@ -71,7 +72,7 @@ func (f Field) draw(c draw.Canvas, _ float64) error {
 	p.Add(shown)
 	var entries []entry
 	for k, n := range f.Names {
-		col, _ := classStyle(k, len(f.Names))
+		col, _ := ClassStyle(k, len(f.Names))
 		entries = append(entries, entry{label: n, colour: col, line: true})
 	}
 	f.drawPlot(c, p, append(entries, droppedNote(dropped)...), e.empty())
@@ -90,8 +91,8 @@ func (as arrows) Plot(c draw.Canvas, p *plot.Plot) {
 			continue
 		}
 		var col color.NRGBA
-		if col, _ = classStyle(a.Class, len(categorical)); a.Class < 0 {
-			col = ink
+		if col, _ = ClassStyle(a.Class, len(categorical)); a.Class < 0 {
+			col = Ink
 		}
 		dx, dy := float64(to.X-from.X), float64(to.Y-from.Y)
 		l := math.Hypot(dx, dy)

@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"cmp"
@@ -35,14 +35,16 @@ type Axes struct {
 	Width, Height float64
 }
 
-func (a Axes) size() (w, h float64) {
+// Size implements Figure.
+func (a Axes) Size() (w, h float64) {
 	w, h = a.Width, a.Height
 	w = cmp.Or(w, 340)
 	h = cmp.Or(h, 280)
 	return w, h
 }
 
-func (a Axes) name() string {
+// Description implements Figure.
+func (a Axes) Description() string {
 	switch {
 	case a.Title != "":
 		return a.Title
@@ -52,8 +54,8 @@ func (a Axes) name() string {
 	return "figure"
 }
 
-// canShow reports whether x can be shown on an axis.
-func canShow(x float64, log bool) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) && (!log || x > 0) }
+// CanShow reports whether x can be shown on an axis.
+func CanShow(x float64, log bool) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) && (!log || x > 0) }
 
 // extent collects the range of the values that are added.
 type extent struct{ x, y Range }
@@ -104,26 +106,26 @@ func (a Axes) check() error {
 		if r.Range == (Range{}) {
 			continue
 		}
-		if !canShow(r.Min, r.log) || !canShow(r.Max, r.log) || r.Min >= r.Max {
-			return fmt.Errorf("figure %q: %s axis from %g to %g", a.name(), r.axis, r.Min, r.Max)
+		if !CanShow(r.Min, r.log) || !CanShow(r.Max, r.log) || r.Min >= r.Max {
+			return fmt.Errorf("figure %q: %s axis from %g to %g", a.Description(), r.axis, r.Min, r.Max)
 		}
 	}
 	return nil
 }
 
 const (
-	fontSize   = 9.0
+	FontSize   = 9.0
 	legendSize = 9.0
-	titleSize  = 10.5
+	TitleSize  = 10.5
 )
 
-func textStyle(size float64, bold bool) text.Style {
+func TextStyle(size float64, bold bool) text.Style {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans"}
 	if bold {
 		f.Weight = stdfont.WeightBold
 	}
 	return text.Style{
-		Color:   ink,
+		Color:   Ink,
 		Font:    font.From(f, vg.Length(size)),
 		Handler: plot.DefaultTextHandler,
 	}
@@ -136,8 +138,8 @@ func (a Axes) newPlot(e *extent) (*plot.Plot, error) {
 	}
 	p := plot.New()
 	p.BackgroundColor = nil
-	p.Title.Text = onOneLine(a.Title)
-	style := textStyle(titleSize, true)
+	p.Title.Text = OnOneLine(a.Title)
+	style := TextStyle(TitleSize, true)
 	style.XAlign, style.YAlign = draw.XCenter, draw.YTop
 	p.Title.TextStyle = style
 	p.Title.Padding = vg.Points(5)
@@ -145,18 +147,18 @@ func (a Axes) newPlot(e *extent) (*plot.Plot, error) {
 	xr := fitRange(a.XRange, e.x, a.LogX, 0.04)
 	yr := fitRange(a.YRange, e.y, a.LogY, 0.04)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = xr.Min, xr.Max, yr.Min, yr.Max
-	p.X.Label.Text, p.Y.Label.Text = onOneLine(a.X), onOneLine(a.Y)
+	p.X.Label.Text, p.Y.Label.Text = OnOneLine(a.X), OnOneLine(a.Y)
 	for _, ax := range []struct {
 		*plot.Axis
 		log, whole bool
 	}{{&p.X, a.LogX, a.WholeX}, {&p.Y, a.LogY, false}} {
 		ax.Padding = 0
-		ax.Label.TextStyle.Font = textStyle(fontSize, false).Font
-		ax.Label.TextStyle.Color = ink
+		ax.Label.TextStyle.Font = TextStyle(FontSize, false).Font
+		ax.Label.TextStyle.Color = Ink
 		ax.Label.Padding = vg.Points(3)
-		ax.Tick.Label.Font = textStyle(fontSize-1, false).Font
-		ax.Tick.Label.Color = ink
-		ax.Tick.Color, ax.Color = ink, ink
+		ax.Tick.Label.Font = TextStyle(FontSize-1, false).Font
+		ax.Tick.Label.Color = Ink
+		ax.Tick.Color, ax.Color = Ink, Ink
 		ax.Tick.Length = vg.Points(3)
 		ax.Tick.Marker = ticks{log: ax.log, whole: ax.whole}
 		if ax.log {
@@ -191,7 +193,7 @@ func equalizeScales(p *plot.Plot, c draw.Canvas) {
 // drawPlot draws p with a legend below it. An empty figure has the text "no data".
 func (a Axes) drawPlot(c draw.Canvas, p *plot.Plot, entries []entry, empty bool) {
 	c = draw.Crop(c, 4, -4, 4, -4)
-	p.Title.Text = shorten(p.Title.Text, p.Title.TextStyle.Width, c.Max.X-c.Min.X)
+	p.Title.Text = Shorten(p.Title.Text, p.Title.TextStyle.Width, c.Max.X-c.Min.X)
 	for i := range entries {
 		entries[i].fit(c.Max.X - c.Min.X)
 	}
@@ -204,14 +206,14 @@ func (a Axes) drawPlot(c draw.Canvas, p *plot.Plot, entries []entry, empty bool)
 	p.Draw(c)
 	if empty {
 		d := p.DataCanvas(c)
-		s := textStyle(fontSize, false)
+		s := TextStyle(FontSize, false)
 		s.XAlign, s.YAlign = draw.XCenter, draw.YCenter
 		c.FillText(s, d.Center(), "no data")
 	}
 }
 
-// onOneLine makes a string safe for a one-line label.
-func onOneLine(s string) string {
+// OnOneLine makes a string safe for a one-line label.
+func OnOneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' {
 			return ' '
@@ -219,4 +221,19 @@ func onOneLine(s string) string {
 		return r
 	}, strings.ToValidUTF8(s, "?"))
 	return s
+}
+
+// Shorten returns s with as much of its middle left out as is needed for the width
+// room, so that names that differ at the end stay different.
+func Shorten(s string, width func(string) vg.Length, room vg.Length) string {
+	if width(s) <= room {
+		return s
+	}
+	r := []rune(s)
+	for n := len(r) - 1; n > 1; n-- {
+		if t := string(r[:(n+1)/2]) + "…" + string(r[len(r)-n/2:]); width(t) <= room {
+			return t
+		}
+	}
+	return "…"
 }

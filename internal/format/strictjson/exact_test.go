@@ -19,7 +19,7 @@ type (
 func (l *list) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &l.items) }
 func (*shown) JSON() any                        { return []item(nil) }
 
-func TestCheckFor(t *testing.T) {
+func TestExact(t *testing.T) {
 	type Base struct {
 		Filter string `json:"filter,omitempty"`
 	}
@@ -51,17 +51,13 @@ func TestCheckFor(t *testing.T) {
 		`{"items":[null]}`:                                                           "null in a list is not allowed",
 		`{"k":1,"filter":"\ud800"}`:                                                  "half of a character",
 	} {
-		var into search
-		if err := json.Unmarshal([]byte(text), &into); err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		err := CheckFor([]byte(text), &into)
+		err := UnmarshalExact([]byte(text), new(search))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	for _, v := range []any{&map[string]any{}, new(any), nil} {
-		if err := CheckFor([]byte(`{"A":[{"a":1}]}`), v); err != nil {
+	for _, v := range []any{&map[string]any{}, new(any)} {
+		if err := UnmarshalExact([]byte(`{"A":[{"a":1}]}`), v); err != nil {
 			t.Errorf("%T: %v", v, err)
 		}
 	}

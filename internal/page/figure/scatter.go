@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"fmt"
@@ -65,30 +65,31 @@ func (s Scatter) withProbe(p *probe) Figure {
 	return s
 }
 
-func (s Scatter) draw(c draw.Canvas, dpi float64) error {
+// Draw implements Figure.
+func (s Scatter) Draw(c draw.Canvas, dpi float64) error {
 	if len(s.X) != len(s.Y) || (len(s.Class) != 0 && len(s.Class) != len(s.X)) {
-		return fmt.Errorf("scatter %q: %d x, %d y and %d class values", s.name(), len(s.X), len(s.Y),
+		return fmt.Errorf("scatter %q: %d x, %d y and %d class values", s.Description(), len(s.X), len(s.Y),
 			len(s.Class))
 	}
 	for i, k := range s.Class {
 		if k >= len(s.Names) {
-			return fmt.Errorf("scatter %q: point %d has class %d, but %d names are given", s.name(), i, k,
+			return fmt.Errorf("scatter %q: point %d has class %d, but %d names are given", s.Description(), i, k,
 				len(s.Names))
 		}
 	}
 	m := marks{x: s.X, y: s.Y, radius: s.Radius, dpi: dpi}
 	e := newExtent()
 	for i := range s.X {
-		if canShow(s.X[i], s.LogX) && canShow(s.Y[i], s.LogY) {
+		if CanShow(s.X[i], s.LogX) && CanShow(s.Y[i], s.LogY) {
 			m.order = append(m.order, i)
 			e.add(s.X[i], s.Y[i])
 		}
 	}
 	m.look = func(i int) (color.NRGBA, shape) {
 		if len(s.Class) == 0 {
-			return classStyle(0, 1)
+			return ClassStyle(0, 1)
 		}
-		return classStyle(s.Class[i], len(s.Names))
+		return ClassStyle(s.Class[i], len(s.Names))
 	}
 	p, err := s.newPlot(e)
 	if err != nil {
@@ -112,7 +113,7 @@ func (s Scatter) legend(dropped int) []entry {
 	var out []entry
 	if len(s.Class) > 0 && len(s.Names) <= legendClasses {
 		for k, name := range s.Names {
-			col, sh := classStyle(k, len(s.Names))
+			col, sh := ClassStyle(k, len(s.Names))
 			out = append(out, entry{label: name, colour: col, shape: sh})
 		}
 	} else if len(s.Class) > 0 {

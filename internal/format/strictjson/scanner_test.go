@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -71,7 +72,9 @@ func TestWithinCountsWhatDecodingTakes(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		kept := int64(after.HeapAlloc) - int64(before.HeapAlloc)
 		runtime.KeepAlive(into)
-		need, err := cost([]byte(text), &into, math.Inf(1))
+		var s scanner
+		err := s.scan([]byte(text), reflect.TypeOf(into), math.Inf(1))
+		need := s.need
 		if err != nil || int64(need) < kept || int64(need) > 8*kept+8*int64(len(text)) {
 			t.Errorf("%s: counted %.0f, %d bytes kept of a text of %d: %v", name, need, kept, len(text), err)
 		}
@@ -85,7 +88,7 @@ func TestWithinRefusesBeforeDecoding(t *testing.T) {
 			text = strings.ReplaceAll(text, "]}", strings.Repeat(`,""`, 400_000)+"]}")
 		}
 		for how, read := range map[string]func([]byte, any) error{"": Unmarshal, "loose": UnmarshalLoose,
-			"known": UnmarshalKnown} {
+			"known": UnmarshalKnown, "exact": UnmarshalExact} {
 			var into page
 			var err error
 			taken := budgettest.Allocated(func() { err = read([]byte(text), &into) })
@@ -164,7 +167,9 @@ func FuzzWithin(f *testing.F) {
 	f.Add([]byte("]]}}[\"\\"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, v := range []any{new(page), new(any), nil, new([]map[string]*fat), page{}} {
-			_ = CheckSize("x", text, v) // it does not panic
+			for _, s := range []scanner{{}, {strict: true}, {strict: true, known: true, exact: true}} {
+				_ = s.scan(text, reflect.TypeOf(v), 1<<30) // it does not panic
+			}
 		}
 	})
 }

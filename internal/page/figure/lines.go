@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"fmt"
@@ -58,14 +58,14 @@ func MeanBand(runs [][]float64) (mean, low, high []float64) {
 		var s, ss float64
 		k := 0
 		for _, r := range runs {
-			if i < len(r) && canShow(r[i], false) {
+			if i < len(r) && CanShow(r[i], false) {
 				s += r[i]
 				k++
 			}
 		}
 		m := s / float64(k)
 		for _, r := range runs {
-			if i < len(r) && canShow(r[i], false) {
+			if i < len(r) && CanShow(r[i], false) {
 				ss += (r[i] - m) * (r[i] - m)
 			}
 		}
@@ -84,7 +84,8 @@ func (l Lines) withProbe(p *probe) Figure {
 	return l
 }
 
-func (l Lines) draw(c draw.Canvas, _ float64) error {
+// Draw implements Figure.
+func (l Lines) Draw(c draw.Canvas, _ float64) error {
 	e := newExtent()
 	var entries []entry
 	var drawn []plot.Plotter
@@ -92,7 +93,7 @@ func (l Lines) draw(c draw.Canvas, _ float64) error {
 	for _, cv := range l.Curves {
 		if len(cv.X) != len(cv.Y) || len(cv.Low) != len(cv.High) || (len(cv.Low) != 0 && len(cv.Low) != len(cv.X)) {
 			return fmt.Errorf("lines %q: curve %q has %d x, %d y, %d low and %d high values",
-				l.name(), cv.Name, len(cv.X), len(cv.Y), len(cv.Low), len(cv.High))
+				l.Description(), cv.Name, len(cv.X), len(cv.Y), len(cv.Low), len(cv.High))
 		}
 		pc := curve{Curve: cv, logX: l.LogX, logY: l.LogY, marks: l.Marks, probe: l.probe}
 		if cv.Quiet {
@@ -102,14 +103,14 @@ func (l Lines) draw(c draw.Canvas, _ float64) error {
 			if !cv.Same || k < 0 {
 				k++
 			}
-			pc.colour, pc.shape = classStyle(k, l.numLoud())
+			pc.colour, pc.shape = ClassStyle(k, l.numLoud())
 		}
 		if cv.Same {
 			pc.dashes = []vg.Length{5, 3}
 		}
 		for j := range cv.X {
 			for _, y := range pc.valuesAt(j) {
-				if canShow(cv.X[j], l.LogX) && canShow(y, l.LogY) {
+				if CanShow(cv.X[j], l.LogX) && CanShow(y, l.LogY) {
 					e.add(cv.X[j], y)
 				}
 			}
@@ -128,7 +129,7 @@ func (l Lines) draw(c draw.Canvas, _ float64) error {
 	}
 	empty := e.empty()
 	for _, r := range l.Refs {
-		if !canShow(r.At, (r.Vertical && l.LogX) || (!r.Vertical && l.LogY)) {
+		if !CanShow(r.At, (r.Vertical && l.LogX) || (!r.Vertical && l.LogY)) {
 			continue
 		}
 		if !empty && r.Vertical {
@@ -211,13 +212,13 @@ func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 		var line, edge []vg.Point
 		for j := lo; j < hi; j++ {
 			line = append(line, vg.Point{X: tx(k.X[j]), Y: ty(k.Y[j])})
-			if len(k.Low) > 0 && canShow(k.Low[j], k.logY) && canShow(k.High[j], k.logY) {
+			if len(k.Low) > 0 && CanShow(k.Low[j], k.logY) && CanShow(k.High[j], k.logY) {
 				edge = append(edge, vg.Point{X: tx(k.X[j]), Y: ty(k.High[j])})
 			}
 		}
 		if len(edge) > 1 {
 			for j := hi - 1; j >= lo; j-- {
-				if canShow(k.Low[j], k.logY) && canShow(k.High[j], k.logY) {
+				if CanShow(k.Low[j], k.logY) && CanShow(k.High[j], k.logY) {
 					edge = append(edge, vg.Point{X: tx(k.X[j]), Y: ty(k.Low[j])})
 				}
 			}
@@ -240,11 +241,11 @@ func (k *curve) addToProbe(tx, ty func(float64) vg.Length) {
 	c := k.probe.curve(k.Name, k.colour, k.Quiet)
 	for lo, hi := range k.visibleRanges() {
 		for j := lo; j < hi; j++ {
-			value := formatShort(k.Y[j])
-			if len(k.Low) > 0 && canShow(k.High[j]-k.Low[j], false) && k.High[j] > k.Low[j] {
-				value += fmt.Sprintf(" (%s to %s)", formatShort(k.Low[j]), formatShort(k.High[j]))
+			value := FormatShort(k.Y[j])
+			if len(k.Low) > 0 && CanShow(k.High[j]-k.Low[j], false) && k.High[j] > k.Low[j] {
+				value += fmt.Sprintf(" (%s to %s)", FormatShort(k.Low[j]), FormatShort(k.High[j]))
 			}
-			c.add(k.probe, vg.Point{X: tx(k.X[j]), Y: ty(k.Y[j])}, formatShort(k.X[j]), value)
+			c.add(k.probe, vg.Point{X: tx(k.X[j]), Y: ty(k.Y[j])}, FormatShort(k.X[j]), value)
 		}
 	}
 }
@@ -254,7 +255,7 @@ func (k *curve) visibleRanges() func(yield func(lo, hi int) bool) {
 	return func(yield func(lo, hi int) bool) {
 		lo := 0
 		for j := 0; j <= len(k.X); j++ {
-			if j < len(k.X) && canShow(k.X[j], k.logX) && canShow(k.Y[j], k.logY) {
+			if j < len(k.X) && CanShow(k.X[j], k.logX) && CanShow(k.Y[j], k.logY) {
 				continue
 			}
 			if j > lo && !yield(lo, j) {
@@ -270,14 +271,14 @@ type ref Ref
 // Plot implements plot.Plotter.
 func (r ref) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
-	style := draw.LineStyle{Color: ink, Width: 0.9, Dashes: []vg.Length{2, 2}}
-	label := textStyle(fontSize-1, false)
+	style := draw.LineStyle{Color: Ink, Width: 0.9, Dashes: []vg.Length{2, 2}}
+	label := TextStyle(FontSize-1, false)
 	if r.Vertical {
 		x := tx(r.At)
 		c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
 		label.YAlign = draw.YBottom
 		at := vg.Point{X: x + 3, Y: c.Min.Y + 2}           // the lower right, which rising scores leave free
-		if label.Width(onOneLine(r.Name)) > c.Max.X-at.X { // no room to the right
+		if label.Width(OnOneLine(r.Name)) > c.Max.X-at.X { // no room to the right
 			at.X, label.XAlign = x-3, draw.XRight
 		}
 		r.drawName(c, label, at)
@@ -291,7 +292,7 @@ func (r ref) Plot(c draw.Canvas, p *plot.Plot) {
 
 // drawName writes the line's name on a patch of paper, above the curves.
 func (r ref) drawName(c draw.Canvas, style text.Style, at vg.Point) {
-	s := onOneLine(r.Name)
+	s := OnOneLine(r.Name)
 	if s == "" {
 		return
 	}

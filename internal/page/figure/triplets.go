@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"cmp"
@@ -19,15 +19,16 @@ type Triplets struct {
 	Arrows []Arrow // where triplets move, optional
 }
 
-func (t Triplets) draw(c draw.Canvas, dpi float64) error {
+// Draw implements Figure.
+func (t Triplets) Draw(c draw.Canvas, dpi float64) error {
 	if len(t.AP) != len(t.AN) {
-		return fmt.Errorf("triplets %q: %d S_ap and %d S_an values", t.name(), len(t.AP), len(t.AN))
+		return fmt.Errorf("triplets %q: %d S_ap and %d S_an values", t.Description(), len(t.AP), len(t.AN))
 	}
 	e := newExtent()
 	m := marks{x: t.AP, y: t.AN, dpi: dpi}
 	right := 0
 	for i := range t.AP {
-		if canShow(t.AP[i], false) && canShow(t.AN[i], false) {
+		if CanShow(t.AP[i], false) && CanShow(t.AN[i], false) {
 			m.order = append(m.order, i)
 			e.add(t.AP[i], t.AN[i])
 			if t.AP[i] > t.AN[i] {
@@ -37,9 +38,9 @@ func (t Triplets) draw(c draw.Canvas, dpi float64) error {
 	}
 	m.look = func(i int) (color.NRGBA, shape) {
 		if t.AP[i] > t.AN[i] {
-			return categorical[goodColour], disc
+			return GoodColour, disc
 		}
-		return categorical[badColour], disc
+		return BadColour, disc
 	}
 	t.X, t.Y = cmp.Or(t.X, "S(anchor, positive)"), cmp.Or(t.Y, "S(anchor, negative)")
 	if t.XRange == (Range{}) && t.YRange == (Range{}) && !e.empty() {
@@ -59,8 +60,8 @@ func (t Triplets) draw(c draw.Canvas, dpi float64) error {
 	n := len(m.order)
 	share := func(k int) string { return fmt.Sprintf("%d (%.1f%%)", k, 100*float64(k)/float64(max(n, 1))) }
 	entries := []entry{
-		{label: "right " + share(right), colour: categorical[goodColour]},
-		{label: "wrong " + share(n-right), colour: categorical[badColour]},
+		{label: "right " + share(right), colour: GoodColour},
+		{label: "wrong " + share(n-right), colour: BadColour},
 	}
 	t.drawPlot(c, p, append(entries, droppedNote(len(t.AP)-n)...), e.empty())
 	return nil

@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"math"
@@ -54,12 +54,12 @@ func niceStep(x float64) float64 {
 // tickLabel writes v with as many decimals as its step needs.
 func tickLabel(v, step float64) string {
 	if a := math.Abs(v); a >= 1e6 || step < 1e-4 {
-		return formatMinus(strconv.FormatFloat(v, 'g', 4, 64))
+		return FormatMinus(strconv.FormatFloat(v, 'g', 4, 64))
 	}
-	return formatMinus(strconv.FormatFloat(v, 'f', max(0, int(math.Ceil(-math.Log10(step)-1e-9))), 64))
+	return FormatMinus(strconv.FormatFloat(v, 'f', max(0, int(math.Ceil(-math.Log10(step)-1e-9))), 64))
 }
 
-func formatMinus(s string) string { return strings.ReplaceAll(s, "-", "\u2212") }
+func FormatMinus(s string) string { return strings.ReplaceAll(s, "-", "\u2212") }
 
 func logTicks(lo, hi float64) []plot.Tick {
 	a, b := math.Log10(lo), math.Log10(hi)
@@ -69,13 +69,13 @@ func logTicks(lo, hi float64) []plot.Tick {
 		v := math.Pow(10, e)
 		label := ""
 		if math.Mod(math.Abs(e), every) == 0 {
-			label = formatMinus(strconv.FormatFloat(v, 'g', -1, 64))
+			label = FormatMinus(strconv.FormatFloat(v, 'g', -1, 64))
 		}
 		out = append(out, plot.Tick{Value: v, Label: label})
 		for m := 2.0; m < 10 && b-a < 5; m++ {
 			l := ""
 			if b-a < 1.3 && (m == 2 || m == 5) {
-				l = formatMinus(strconv.FormatFloat(m*v, 'g', 4, 64))
+				l = FormatMinus(strconv.FormatFloat(m*v, 'g', 4, 64))
 			}
 			out = append(out, plot.Tick{Value: m * v, Label: l})
 		}

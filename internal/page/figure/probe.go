@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"encoding/json"
@@ -8,8 +8,6 @@ import (
 	"strconv"
 
 	"gonum.org/v1/plot/vg"
-	g "maragu.dev/gomponents"
-	h "maragu.dev/gomponents/html"
 
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
@@ -53,7 +51,7 @@ func (p pointNum) MarshalJSON() ([]byte, error) {
 }
 
 func (p *probe) curve(name string, c color.NRGBA, quiet bool) *probedCurve {
-	p.curves = append(p.curves, probedCurve{Name: escape.Printable(name), Colour: hexColour(c), Quiet: quiet})
+	p.curves = append(p.curves, probedCurve{Name: escape.Printable(name), Colour: HexColour(c), Quiet: quiet})
 	return &p.curves[len(p.curves)-1]
 }
 
@@ -66,46 +64,32 @@ func (p *probe) point(at vg.Point, text string) {
 	p.points = append(p.points, probedPoint{pointNum(at.X), pointNum(p.height - float64(at.Y)), escape.Printable(text)})
 }
 
-// formatShort writes a value for the text under the pointer.
-func formatShort(v float64) string { return formatMinus(strconv.FormatFloat(v, 'g', 4, 64)) }
+// FormatShort writes a value for the text under the pointer.
+func FormatShort(v float64) string { return FormatMinus(strconv.FormatFloat(v, 'g', 4, 64)) }
 
-// drawnFigure is a figure on a page: the SVG, and the values for the pointer.
-type drawnFigure struct {
-	SVG   string
-	Width int    // natural width in CSS pixels
-	Chart []byte // JSON
-}
-
-func (d drawnFigure) node() g.Node {
-	chart := len(d.Chart) > 0
-	return g.Group{h.Div(h.Class("draw"), h.Style(pixelWidth("w", d.Width)), flagAttribute(chart, "data-chart"), line,
-		g.Raw(d.SVG), g.If(chart, dataElement(d.Chart))), line}
-}
-
-// drawFigure draws f for a page.
-func (r *renderer) drawFigure(f Figure) (drawnFigure, error) {
-	w, h := f.size()
-	p := probe{height: h}
+// Inline returns f as an <svg> element that follows the reader's colour scheme, and as JSON
+// the values that a page shows under the pointer; nil if there are none.
+func Inline(f Figure) (svg string, values []byte, err error) {
+	_, height := f.Size()
+	p := probe{height: height}
 	if with, ok := f.(probed); ok {
 		f = with.withProbe(&p)
 	}
-	svg, err := inlineSVG(f)
+	raw, err := rawSVG(f)
 	if err != nil {
-		return drawnFigure{}, err
+		return "", nil, err
 	}
-	d := drawnFigure{SVG: string(svg), Width: int(w * 4 / 3)}
+	svg = schemeColours.Replace(string(withHead(raw, f, ` class="fig"`, "")))
 	if len(p.curves) == 0 && len(p.points) == 0 {
-		return d, nil
+		return svg, nil, nil
 	}
-	text, err := json.Marshal(struct {
+	values, err = json.Marshal(struct {
 		X      string        `json:"x"`
 		Curves []probedCurve `json:"curves,omitempty"`
 		Points []probedPoint `json:"points,omitempty"`
 	}{p.x, p.curves, p.points})
 	if err != nil {
-		return d, fmt.Errorf("the values of %q: %w", f.name(), err)
+		return "", nil, fmt.Errorf("the values of %q: %w", f.Description(), err)
 	}
-	r.use("chart.js")
-	d.Chart = text
-	return d, nil
+	return svg, values, nil
 }

@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"fmt"
@@ -20,9 +20,10 @@ type Bars struct {
 	Err    [][]float64
 }
 
-func (b Bars) draw(c draw.Canvas, _ float64) error {
+// Draw implements Figure.
+func (b Bars) Draw(c draw.Canvas, _ float64) error {
 	if b.LogX || b.LogY {
-		return fmt.Errorf("bars %q: bars start at 0, so their axis cannot be logarithmic", b.name())
+		return fmt.Errorf("bars %q: bars start at 0, so their axis cannot be logarithmic", b.Description())
 	}
 	if err := b.checkShapes(); err != nil {
 		return err
@@ -31,12 +32,12 @@ func (b Bars) draw(c draw.Canvas, _ float64) error {
 	var entries []entry
 	for s, name := range b.Series {
 		for g := range b.Groups {
-			if v := b.Values[s][g]; canShow(v, false) {
+			if v := b.Values[s][g]; CanShow(v, false) {
 				e.add(float64(g), v-b.errorOf(s, g))
 				e.add(float64(g), v+b.errorOf(s, g))
 			}
 		}
-		col, _ := classStyle(s, len(b.Series))
+		col, _ := ClassStyle(s, len(b.Series))
 		if len(b.Series) > 1 || name != "" {
 			entries = append(entries, entry{label: name, colour: col, shape: square})
 		}
@@ -67,14 +68,14 @@ func (b Bars) draw(c draw.Canvas, _ float64) error {
 	}
 	var names plot.ConstantTicks
 	for g, n := range b.Groups {
-		names = append(names, plot.Tick{Value: float64(g), Label: onOneLine(n)})
+		names = append(names, plot.Tick{Value: float64(g), Label: OnOneLine(n)})
 	}
 	p.X.Tick.Marker = names
 	p.X.Tick.Color = faint
-	w, _ := b.size()
+	w, _ := b.Size()
 	widest := vg.Length(0)
 	for _, n := range b.Groups {
-		widest = max(widest, p.X.Tick.Label.Width(onOneLine(n)))
+		widest = max(widest, p.X.Tick.Label.Width(OnOneLine(n)))
 	}
 	if float64(widest)*float64(len(b.Groups)) > w-60 { // the names would overlap: slant them
 		p.X.Tick.Label.Rotation = math.Pi / 5
@@ -88,12 +89,12 @@ func (b Bars) draw(c draw.Canvas, _ float64) error {
 
 func (b Bars) checkShapes() error {
 	if len(b.Values) != len(b.Series) || (b.Err != nil && len(b.Err) != len(b.Series)) {
-		return fmt.Errorf("bars %q: %d series, %d rows of values, %d of errors", b.name(), len(b.Series),
+		return fmt.Errorf("bars %q: %d series, %d rows of values, %d of errors", b.Description(), len(b.Series),
 			len(b.Values), len(b.Err))
 	}
 	for s := range b.Series {
 		if len(b.Values[s]) != len(b.Groups) || (b.Err != nil && len(b.Err[s]) != len(b.Groups)) {
-			return fmt.Errorf("bars %q: series %q has %d values for %d groups", b.name(), b.Series[s],
+			return fmt.Errorf("bars %q: series %q has %d values for %d groups", b.Description(), b.Series[s],
 				len(b.Values[s]), len(b.Groups))
 		}
 	}
@@ -101,7 +102,7 @@ func (b Bars) checkShapes() error {
 }
 
 func (b Bars) errorOf(s, g int) float64 {
-	if b.Err == nil || !canShow(b.Err[s][g], false) {
+	if b.Err == nil || !CanShow(b.Err[s][g], false) {
 		return 0
 	}
 	return math.Abs(b.Err[s][g])
@@ -115,10 +116,10 @@ func (b barMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	width := 0.8 / float64(len(b.Series))
 	clip := func(y vg.Length) vg.Length { return min(max(y, c.Min.Y), c.Max.Y) }
 	for s := range b.Series {
-		col, _ := classStyle(s, len(b.Series))
+		col, _ := ClassStyle(s, len(b.Series))
 		for g := range b.Groups {
 			v := b.Values[s][g]
-			if !canShow(v, false) {
+			if !CanShow(v, false) {
 				continue
 			}
 			x0 := float64(g) - 0.4 + width*float64(s)
@@ -130,7 +131,7 @@ func (b barMarks) Plot(c draw.Canvas, p *plot.Plot) {
 			}.Path())
 			if d := Bars(b).errorOf(s, g); d > 0 {
 				x := tx(x0 + width/2)
-				style := draw.LineStyle{Color: ink, Width: 1}
+				style := draw.LineStyle{Color: Ink, Width: 1}
 				a, z := clip(ty(v-d)), clip(ty(v+d))
 				c.StrokeLine2(style, x, a, x, z)
 				c.StrokeLine2(style, x-2.5, a, x+2.5, a)
@@ -138,5 +139,5 @@ func (b barMarks) Plot(c draw.Canvas, p *plot.Plot) {
 			}
 		}
 	}
-	c.StrokeLine2(draw.LineStyle{Color: ink, Width: 0.6}, c.Min.X, clip(ty(0)), c.Max.X, clip(ty(0)))
+	c.StrokeLine2(draw.LineStyle{Color: Ink, Width: 0.6}, c.Min.X, clip(ty(0)), c.Max.X, clip(ty(0)))
 }

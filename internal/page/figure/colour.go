@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"fmt"
@@ -10,22 +10,22 @@ import (
 // The three colours that follow the reader's scheme. They are near black, grey
 // and white. No mark uses exactly these, so they can be found in an SVG's text.
 var (
-	ink   = color.NRGBA{0x1b, 0x1f, 0x25, 0xff}
+	Ink   = color.NRGBA{0x1b, 0x1f, 0x25, 0xff}
 	faint = color.NRGBA{0xdf, 0xe3, 0xe9, 0xff}
 	paper = color.NRGBA{0xfe, 0xfe, 0xff, 0xff}
 )
 
 // schemeColours replaces them by the page's variables.
 var schemeColours = strings.NewReplacer(
-	hexColour(ink), "var(--ink)",
-	hexColour(faint), "var(--line)",
-	hexColour(paper), "var(--paper)",
+	HexColour(Ink), "var(--ink)",
+	HexColour(faint), "var(--line)",
+	HexColour(paper), "var(--paper)",
 )
 
 // backgroundColour is the colour of one curve or line among many.
 var backgroundColour = color.NRGBA{0x9a, 0xa0, 0xa6, 0xff}
 
-func hexColour(c color.NRGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
+func HexColour(c color.NRGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
 // categorical holds ten colours chosen for distance under the common kinds of
 // colour-blindness and for contrast on white and on dark grey (Petroff,
@@ -37,15 +37,13 @@ var categorical = [...]color.NRGBA{
 	{0x92, 0xda, 0xdd, 0xff},
 }
 
-const (
-	goodColour = 0 // index of the colour for correct, and for ours
-	badColour  = 2 // index of the colour for wrong
-)
+// The colours for correct, and for ours, and for wrong.
+var GoodColour, BadColour = categorical[0], categorical[2]
 
-// classStyle returns the colour and the shape of class i of n: ten colours, then the
+// ClassStyle returns the colour and the shape of class i of n: ten colours, then the
 // same ten in the next shape. Beyond fifty classes it spreads hues by the golden
 // angle; then only neighbouring clusters can be told apart.
-func classStyle(i, n int) (color.NRGBA, shape) {
+func ClassStyle(i, n int) (color.NRGBA, shape) {
 	if i < 0 {
 		return backgroundColour, disc
 	}

@@ -1,4 +1,10 @@
-package report
+// Package figure draws figures as SVG and PNG files, and for pages.
+//
+// Plain structs go in: Scatter, Lines, Bars, Heat, Field, Parallel, Triplets and Panels.
+// The colours can be told apart by colour-blind readers; if a figure has more
+// classes than colours, the shape of the marks changes too. Every string is
+// escaped. Files are replaced by rename.
+package figure
 
 import (
 	"bytes"
@@ -16,17 +22,17 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
 
-// Figure is a drawing: one of this package's types of figures. A figure without
+// Figure is a drawing, such as one of this package's types of figures. A figure without
 // data has empty axes and the text "no data". Values that are not finite are left
 // out and counted in the legend.
 type Figure interface {
-	// size is the natural width and height in points (1/72 inch).
-	size() (w, h float64)
-	// name is a short description for readers who cannot see it.
-	name() string
-	// draw paints the figure; dpi is the resolution for parts that are
+	// Size is the natural width and height in points (1/72 inch).
+	Size() (w, h float64)
+	// Description is a short description for readers who cannot see it.
+	Description() string
+	// Draw paints the figure; dpi is the resolution for parts that are
 	// painted as pixels.
-	draw(c draw.Canvas, dpi float64) error
+	Draw(c draw.Canvas, dpi float64) error
 }
 
 const (
@@ -41,25 +47,14 @@ func SVG(f Figure) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, h := f.size()
+	w, h := f.Size()
 	back := fmt.Sprintf("<rect width=\"%.5g\" height=\"%.5g\" fill=\"#FFFFFF\"/>\n", w, h)
 	return append([]byte(`<?xml version="1.0" encoding="UTF-8"?>`+"\n"), withHead(raw, f, "", back)...), nil
 }
 
-// inlineSVG returns f as an <svg> element whose ink, grid and paper are the
-// page's CSS variables, so that it follows the reader's colour scheme.
-func inlineSVG(f Figure) ([]byte, error) {
-	raw, err := rawSVG(f)
-	if err != nil {
-		return nil, err
-	}
-	s := schemeColours.Replace(string(withHead(raw, f, ` class="fig"`, "")))
-	return []byte(s), nil
-}
-
 // rawSVG draws f and returns the content between <svg ...> and </svg>.
 func rawSVG(f Figure) (body string, err error) {
-	w, h := f.size()
+	w, h := f.Size()
 	if err := checkSize(w, h); err != nil {
 		return "", err
 	}
@@ -74,7 +69,7 @@ func rawSVG(f Figure) (body string, err error) {
 	s := escape.Printable(buf.String())
 	start := strings.Index(s, "<svg")
 	if start < 0 {
-		return "", fmt.Errorf("drawing %q gave no SVG", f.name())
+		return "", fmt.Errorf("drawing %q gave no SVG", f.Description())
 	}
 	s = s[start+strings.Index(s[start:], ">")+1:]
 	s = strings.TrimSuffix(strings.TrimSpace(s), "</svg>")
@@ -92,8 +87,8 @@ var svgFixes = strings.NewReplacer(
 )
 
 func withHead(body string, f Figure, attrs, back string) []byte {
-	w, h := f.size()
-	label := escape.HTML(f.name())
+	w, h := f.Size()
+	label := escape.HTML(f.Description())
 	return fmt.Appendf(nil,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.5g\" height=\"%.5g\" viewBox=\"0 0 %.5g %.5g\" "+
 			"role=\"img\" aria-label=\"%s\"%s>\n<title>%s</title>\n%s%s</svg>\n",
@@ -102,7 +97,7 @@ func withHead(body string, f Figure, attrs, back string) []byte {
 
 // PNG returns f as a PNG image on white, at twice a screen's resolution.
 func PNG(f Figure) ([]byte, error) {
-	w, h := f.size()
+	w, h := f.Size()
 	if err := checkSize(w, h); err != nil {
 		return nil, err
 	}
@@ -140,10 +135,10 @@ func WriteFigure(path string, f Figure) error {
 func paint(f Figure, c draw.Canvas, dpi float64) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("drawing %q: %v", f.name(), r)
+			err = fmt.Errorf("drawing %q: %v", f.Description(), r)
 		}
 	}()
-	return f.draw(c, dpi)
+	return f.Draw(c, dpi)
 }
 
 func checkSize(w, h float64) error {

@@ -1,4 +1,4 @@
-package report
+package diagnosisreport
 
 import (
 	"cmp"
@@ -7,10 +7,14 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/page/figure"
+	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
-// Diagnosis holds the measures of one embedding's collapse, for
-// DiagnosisSections. Every part except the name may be empty.
+// Diagnosis holds the measures of one embedding's collapse, for Sections. Every part except the name
+// may be empty.
 type Diagnosis struct {
 	// Name of the model, short: it heads table columns and figures.
 	Name string
@@ -20,9 +24,9 @@ type Diagnosis struct {
 	// Verdict is the finding in a sentence, Reasons the figures behind it.
 	Verdict string
 	Reasons []string
-	Tone    Tone
+	Tone    report.Tone
 	// Measures describe the whole embedding. Models are compared by the measures' names.
-	Measures []Measure
+	Measures []eval.DiagnosisMeasure
 	Classes  []ClassDiagnosis
 	// Spectra are the descending singular values of all rows and of classes.
 	Spectra []NamedValues
@@ -32,18 +36,6 @@ type Diagnosis struct {
 	// Clusters and NMI are the normalised mutual information at each number
 	// of clusters.
 	Clusters, NMI []float64
-}
-
-// Measure is a number that describes collapse.
-type Measure struct {
-	Name  string
-	Value float64
-	// Digits after the point.
-	Digits int
-	// Better is the direction that is good, if there is one.
-	Better Best
-	// Meaning explains it in a sentence.
-	Meaning string
 }
 
 // ClassDiagnosis is one class's part of a diagnosis.
@@ -82,25 +74,25 @@ const (
 	maxShownSpectra     = 301  // most spectra in a figure: all rows, and some classes
 )
 
-// DiagnosisSections lays out one diagnosis, or several side by side.
-func DiagnosisSections(ds ...Diagnosis) []Section {
-	var out []Section
-	add := func(title string, blocks ...Block) {
+// Sections lays out one diagnosis, or several side by side.
+func Sections(ds ...Diagnosis) []report.Section {
+	var out []report.Section
+	add := func(title string, blocks ...report.Block) {
 		if len(blocks) > 0 {
-			out = append(out, Section{Title: title, Blocks: blocks})
+			out = append(out, report.Section{Title: title, Blocks: blocks})
 		}
 	}
-	var verdicts []Block
+	var verdicts []report.Block
 	for _, d := range ds {
 		if d.About != "" {
-			verdicts = append(verdicts, Text(d.Name+": "+d.About))
+			verdicts = append(verdicts, report.Text(d.Name+": "+d.About))
 		}
 		if d.Verdict != "" {
 			text := d.Verdict
 			if len(ds) > 1 {
 				text = d.Name + ": " + text
 			}
-			verdicts = append(verdicts, Verdict{Text: text, Reasons: d.Reasons, Tone: d.Tone})
+			verdicts = append(verdicts, report.Verdict{Text: text, Reasons: d.Reasons, Tone: d.Tone})
 		}
 	}
 	add("Verdict", verdicts...)
@@ -115,7 +107,7 @@ func DiagnosisSections(ds ...Diagnosis) []Section {
 		figureBlocks(ds, about+describeAnchors(ds)+"Each mark is one anchor. Below the diagonal its positive is "+
 			"nearer than its "+
 			"negative; triplets in the upper right corner are the hard ones, where a collapsed embedding gathers.",
-			func(d Diagnosis) []Figure { return tripletFigures(d, low) })...)
+			func(d Diagnosis) []figure.Figure { return tripletFigures(d, low) })...)
 	add("Classes", classBlocks(ds)...)
 	add("Spectrum",
 		figureBlocks(ds, about+"Singular values of the centred embeddings. A steep fall means that only few "+
@@ -168,26 +160,26 @@ func describeAnchors(ds []Diagnosis) string {
 	return fmt.Sprintf("%d anchors. ", n)
 }
 
-func figureBlocks(ds []Diagnosis, caption string, of func(Diagnosis) []Figure) []Block {
-	var items []Captioned
+func figureBlocks(ds []Diagnosis, caption string, of func(Diagnosis) []figure.Figure) []report.Block {
+	var items []report.Captioned
 	for _, d := range ds {
 		for _, f := range of(d) {
-			items = append(items, Captioned{Figure: f})
+			items = append(items, report.Captioned{Figure: f})
 		}
 	}
 	if len(items) == 0 {
 		return nil
 	}
-	return []Block{Figures{Items: items, Caption: caption}}
+	return []report.Block{report.Figures{Items: items, Caption: caption}}
 }
 
 // measureBlocks returns the table of measures by model, with their meaning.
-func measureBlocks(ds []Diagnosis) []Block {
-	t := Table{Caption: strings.TrimSpace(describeSets(ds)), Columns: []Column{{Name: "measure"}}}
+func measureBlocks(ds []Diagnosis) []report.Block {
+	t := report.Table{Caption: strings.TrimSpace(describeSets(ds)), Columns: []report.Column{{Name: "measure"}}}
 	var names []string
-	meaning := map[string]Measure{}
+	meaning := map[string]eval.DiagnosisMeasure{}
 	for _, d := range ds {
-		t.Columns = append(t.Columns, Column{Name: d.Name, Named: true})
+		t.Columns = append(t.Columns, report.Column{Name: d.Name, Named: true})
 		for _, m := range d.Measures {
 			if _, ok := meaning[m.Name]; !ok {
 				names = append(names, m.Name)
@@ -198,20 +190,21 @@ func measureBlocks(ds []Diagnosis) []Block {
 	if len(names) == 0 {
 		return nil
 	}
-	t.Columns = append(t.Columns, Column{Name: "what it says"})
+	t.Columns = append(t.Columns, report.Column{Name: "what it says"})
 	for _, n := range names {
-		row := Row{Best: meaning[n].Better, Cells: []Cell{TextCell(n)}}
+		better := map[int]report.Best{1: report.Highest, -1: report.Lowest}[meaning[n].Structure]
+		row := report.Row{Best: better, Cells: []report.Cell{report.TextCell(n)}}
 		for _, d := range ds {
-			c := BlankCell()
-			if i := slices.IndexFunc(d.Measures, func(m Measure) bool { return m.Name == n }); i >= 0 {
-				c = NumberCell(d.Measures[i].Value, d.Measures[i].Digits)
+			c := report.BlankCell()
+			if i := slices.IndexFunc(d.Measures, func(m eval.DiagnosisMeasure) bool { return m.Name == n }); i >= 0 {
+				c = report.NumberCell(d.Measures[i].Value, d.Measures[i].Digits)
 			}
 			row.Cells = append(row.Cells, c)
 		}
-		row.Cells = append(row.Cells, TextCell(meaning[n].Meaning))
+		row.Cells = append(row.Cells, report.TextCell(meaning[n].Meaning))
 		t.Rows = append(t.Rows, row)
 	}
-	return []Block{t}
+	return []report.Block{t}
 }
 
 // lowestSimilarity returns the least similarity of all triplets, at most 0, so that
@@ -222,7 +215,7 @@ func lowestSimilarity(ds []Diagnosis) float64 {
 		for _, n := range d.Triplets {
 			for _, values := range [][]float64{n.AP, n.AN} {
 				for _, v := range values {
-					if canShow(v, false) {
+					if figure.CanShow(v, false) {
 						low = min(low, v)
 					}
 				}
@@ -232,27 +225,27 @@ func lowestSimilarity(ds []Diagnosis) float64 {
 	return low
 }
 
-func tripletFigures(d Diagnosis, low float64) []Figure {
-	var out []Figure
+func tripletFigures(d Diagnosis, low float64) []figure.Figure {
+	var out []figure.Figure
 	for _, n := range d.Triplets {
 		title := n.Name
 		if d.Name != "" {
 			title = shortRunes(d.Name, 24) + ": " + n.Name
 		}
-		r := Range{low - 0.02, 1.02}
+		r := figure.Range{Min: low - 0.02, Max: 1.02}
 		for _, v := range slices.Concat(n.AP, n.AN) {
-			if canShow(v, false) && v > r.Max { // dot products can exceed 1
-				r = Range{}
+			if figure.CanShow(v, false) && v > r.Max { // dot products can exceed 1
+				r = figure.Range{}
 				break
 			}
 		}
-		out = append(out, Triplets{Axes: Axes{Title: title, Width: 300, Height: 310, XRange: r,
+		out = append(out, figure.Triplets{Axes: figure.Axes{Title: title, Width: 300, Height: 310, XRange: r,
 			YRange: r}, AP: n.AP, AN: n.AN})
 	}
 	return out
 }
 
-func spectrumFigure(d Diagnosis) []Figure {
+func spectrumFigure(d Diagnosis) []figure.Figure {
 	if len(d.Spectra) == 0 {
 		return nil
 	}
@@ -261,36 +254,37 @@ func spectrumFigure(d Diagnosis) []Figure {
 	for _, s := range d.Spectra[:min(len(d.Spectra), maxShownSpectra)] {
 		names, values = append(names, s.Name), append(values, s.Values)
 	}
-	return []Figure{Spectrum(Axes{Title: d.Name, X: "rank", Y: "singular value"}, names, values)}
+	return []figure.Figure{figure.Spectrum(figure.Axes{Title: d.Name, X: "rank", Y: "singular value"}, names, values)}
 }
 
 // classBlocks returns a scatter of the classes' sizes against their distances, and a table
 // of the worst classes, for each model.
-func classBlocks(ds []Diagnosis) []Block {
+func classBlocks(ds []Diagnosis) []report.Block {
 	blocks := figureBlocks(ds, describeSets(ds)+"One mark per class. Above the dashed line the nearest other class is "+
-		"farther away than the class's own members are from each other, on average.", func(d Diagnosis) []Figure {
-		if len(d.Classes) == 0 {
-			return nil
-		}
-		far := 0.0
-		for _, c := range d.Classes {
-			for _, v := range []float64{c.Intra, c.Other} {
-				if canShow(v, false) {
-					far = max(far, v)
+		"farther away than the class's own members are from each other, on average.",
+		func(d Diagnosis) []figure.Figure {
+			if len(d.Classes) == 0 {
+				return nil
+			}
+			far := 0.0
+			for _, c := range d.Classes {
+				for _, v := range []float64{c.Intra, c.Other} {
+					if figure.CanShow(v, false) {
+						far = max(far, v)
+					}
 				}
 			}
-		}
-		axis := Range{0, max(far, 1e-9) * 1.05}
-		s := Scatter{Axes: Axes{Title: d.Name, X: "mean distance within the class",
-			Y: "distance to the nearest other class", XRange: axis, YRange: axis}, Diagonal: true, Radius: 3.5}
-		for _, c := range d.Classes {
-			s.X, s.Y = append(s.X, c.Intra), append(s.Y, c.Other)
-			s.Tips = append(s.Tips, fmt.Sprintf("%s: %s within, %s to the nearest other class", c.Name,
-				formatShort(c.Intra),
-				formatShort(c.Other)))
-		}
-		return []Figure{s}
-	})
+			axis := figure.Range{Max: max(far, 1e-9) * 1.05}
+			s := figure.Scatter{Axes: figure.Axes{Title: d.Name, X: "mean distance within the class",
+				Y: "distance to the nearest other class", XRange: axis, YRange: axis}, Diagonal: true, Radius: 3.5}
+			for _, c := range d.Classes {
+				s.X, s.Y = append(s.X, c.Intra), append(s.Y, c.Other)
+				s.Tips = append(s.Tips, fmt.Sprintf("%s: %s within, %s to the nearest other class", c.Name,
+					figure.FormatShort(c.Intra),
+					figure.FormatShort(c.Other)))
+			}
+			return []figure.Figure{s}
+		})
 	for _, d := range ds {
 		if len(d.Classes) > 0 {
 			blocks = append(blocks, classTable(d))
@@ -299,7 +293,7 @@ func classBlocks(ds []Diagnosis) []Block {
 	return blocks
 }
 
-func classTable(d Diagnosis) Table {
+func classTable(d Diagnosis) report.Table {
 	sorted := slices.Clone(d.Classes)
 	about := describeSets([]Diagnosis{d})
 	if d.Name != "" {
@@ -310,19 +304,21 @@ func classTable(d Diagnosis) Table {
 	slices.SortStableFunc(sorted, func(a, b ClassDiagnosis) int {
 		return cmp.Compare(b.compactness(), a.compactness())
 	})
-	t := Table{
+	t := report.Table{
 		Caption: about,
-		Columns: []Column{{Name: "class"}, {Name: "items"}, {Name: "diameter"}, {Name: "mean distance"},
+		Columns: []report.Column{{Name: "class"}, {Name: "items"}, {Name: "diameter"}, {Name: "mean distance"},
 			{Name: "to nearest class"},
 			{Name: "compactness"}, {Name: "kinds"}, {Name: "effective rank"}, {Name: "R@1, %"}},
 	}
 	for _, c := range sorted[:min(len(sorted), maxDiagnosedClasses)] {
 		t.Rows = append(t.Rows,
-			Row{Cells: []Cell{NameCell(c.Name), NumberCell(float64(c.Size), 0), NumberCell(c.Diameter, 3),
-				NumberCell(c.Intra, 3),
-				NumberCell(c.Other, 3), NumberCell(c.compactness(), 2), NumberCell(float64(c.Kinds), 0),
-				NumberCell(c.Rank, 1),
-				NumberCell(100*c.Recall, 1)}})
+			report.Row{Cells: []report.Cell{report.NameCell(c.Name), report.NumberCell(float64(c.Size), 0),
+				report.NumberCell(c.Diameter, 3),
+				report.NumberCell(c.Intra, 3),
+				report.NumberCell(c.Other, 3), report.NumberCell(c.compactness(), 2),
+				report.NumberCell(float64(c.Kinds), 0),
+				report.NumberCell(c.Rank, 1),
+				report.NumberCell(100*c.Recall, 1)}})
 	}
 	t.Note = "Least separated class first. Compactness is the mean distance within a class over the distance to the " +
 		"nearest other class: near 0 a class is a point, at 1 it is as wide as the gap to that class."
@@ -333,19 +329,29 @@ func classTable(d Diagnosis) Table {
 }
 
 // clusterBlocks draws NMI against the number of clusters, all models in one figure.
-func clusterBlocks(ds []Diagnosis) []Block {
-	l := Lines{Axes: Axes{Title: "Clusters found by k-means", X: "clusters", Y: "NMI", LogX: true, Width: 380},
+func clusterBlocks(ds []Diagnosis) []report.Block {
+	l := figure.Lines{Axes: figure.Axes{Title: "Clusters found by k-means", X: "clusters", Y: "NMI", LogX: true,
+		Width: 380},
 		Marks: true}
 	for _, d := range ds {
 		if len(d.Clusters) > 0 {
-			l.Curves = append(l.Curves, Curve{Name: d.Name, X: d.Clusters, Y: d.NMI})
+			l.Curves = append(l.Curves, figure.Curve{Name: d.Name, X: d.Clusters, Y: d.NMI})
 		}
 	}
 	if len(l.Curves) == 0 {
 		return nil
 	}
-	return []Block{Figures{Items: []Captioned{{Figure: l}},
+	return []report.Block{report.Figures{Items: []report.Captioned{{Figure: l}},
 		Caption: describeSets(ds) +
 			"Normalised mutual information of the clusters with the labels. If it still grows " +
 			"beyond one cluster per class, classes consist of several groups."}}
+}
+
+// shortRunes returns s with as much of its middle left out as is needed for n runes.
+func shortRunes(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:(n+1)/2]) + "…" + string(r[len(r)-(n-1)/2:])
 }

@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"fmt"
@@ -39,11 +39,13 @@ const (
 	parallelHead   = 34.0 // names of the axes
 )
 
-func (p Parallel) size() (w, h float64) {
+// Size implements Figure.
+func (p Parallel) Size() (w, h float64) {
 	return 2*parallelEdge + parallelGap*float64(max(len(p.Axes)-1, 1)), parallelHeight + parallelHead + 20
 }
 
-func (p Parallel) name() string {
+// Description implements Figure.
+func (p Parallel) Description() string {
 	if p.Title == "" {
 		return "values of all items, side by side"
 	}
@@ -52,14 +54,16 @@ func (p Parallel) name() string {
 
 func (p Parallel) withProbe(pr *probe) Figure { return probedParallel{p, pr} }
 
-func (p Parallel) draw(c draw.Canvas, _ float64) error { return p.paint(c, nil) }
+// Draw implements Figure.
+func (p Parallel) Draw(c draw.Canvas, _ float64) error { return p.paint(c, nil) }
 
 type probedParallel struct {
 	Parallel
 	probe *probe
 }
 
-func (p probedParallel) draw(c draw.Canvas, _ float64) error { return p.paint(c, p.probe) }
+// Draw implements Figure.
+func (p probedParallel) Draw(c draw.Canvas, _ float64) error { return p.paint(c, p.probe) }
 
 func (p Parallel) paint(c draw.Canvas, pr *probe) error {
 	for _, a := range p.Axes {
@@ -69,7 +73,7 @@ func (p Parallel) paint(c draw.Canvas, pr *probe) error {
 		}
 	}
 	at := func(axis int, u float64) vg.Point {
-		if !canShow(u, false) { // a value without a place is below all others
+		if !CanShow(u, false) { // a value without a place is below all others
 			u = 0
 		}
 		return vg.Point{X: c.Min.X + vg.Length(parallelEdge+parallelGap*float64(axis)),
@@ -84,7 +88,7 @@ func (p Parallel) paint(c draw.Canvas, pr *probe) error {
 			style := draw.LineStyle{Color: backgroundColour, Width: 0.6}
 			colour := backgroundColour
 			if !quiet {
-				colour, _ = classStyle(loud, len(p.Lines))
+				colour, _ = ClassStyle(loud, len(p.Lines))
 				style.Color, style.Width = colour, 1.8
 				loud++
 			}
@@ -110,17 +114,17 @@ func (p Parallel) paint(c draw.Canvas, pr *probe) error {
 func (p Parallel) drawScales(c draw.Canvas, at func(axis int, u float64) vg.Point) {
 	for k, a := range p.Axes {
 		low, high := at(k, 0), at(k, 1)
-		c.StrokeLine2(draw.LineStyle{Color: ink, Width: 0.9}, low.X, low.Y, high.X, high.Y)
-		head := textStyle(fontSize-1, true)
+		c.StrokeLine2(draw.LineStyle{Color: Ink, Width: 0.9}, low.X, low.Y, high.X, high.Y)
+		head := TextStyle(FontSize-1, true)
 		head.XAlign = draw.XCenter
 		// Names of neighbouring axes are at two heights, so that long names do not touch.
-		c.FillText(head, vg.Point{X: high.X, Y: high.Y + vg.Length(8+12*(k%2))}, onOneLine(a.Name))
-		label := textStyle(fontSize-1, false)
+		c.FillText(head, vg.Point{X: high.X, Y: high.Y + vg.Length(8+12*(k%2))}, OnOneLine(a.Name))
+		label := TextStyle(FontSize-1, false)
 		label.YAlign = draw.YCenter
 		for _, name := range slices.Sorted(maps.Keys(a.Ticks)) {
 			pos := at(k, a.Ticks[name])
-			s := onOneLine(name)
-			c.StrokeLine2(draw.LineStyle{Color: ink, Width: 0.9}, pos.X-2, pos.Y, pos.X+2, pos.Y)
+			s := OnOneLine(name)
+			c.StrokeLine2(draw.LineStyle{Color: Ink, Width: 0.9}, pos.X-2, pos.Y, pos.X+2, pos.Y)
 			pos.X += 4
 			box := label.Rectangle(s)
 			c.SetColor(paper)

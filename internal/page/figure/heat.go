@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"fmt"
@@ -44,11 +44,11 @@ func (h Heat) rows() (rows, cols int, err error) {
 	for r := range h.Z {
 		if len(h.Z[r]) != cols {
 			return 0, 0,
-				fmt.Errorf("heat %q: row %d has %d values, row 0 has %d", h.name(), r, len(h.Z[r]), cols)
+				fmt.Errorf("heat %q: row %d has %d values, row 0 has %d", h.Description(), r, len(h.Z[r]), cols)
 		}
 	}
 	if (len(h.Rows) > 0 && len(h.Rows) != rows) || (len(h.Cols) > 0 && len(h.Cols) != cols) {
-		return 0, 0, fmt.Errorf("heat %q: %d x %d values, %d row and %d column names", h.name(), rows, cols,
+		return 0, 0, fmt.Errorf("heat %q: %d x %d values, %d row and %d column names", h.Description(), rows, cols,
 			len(h.Rows), len(h.Cols))
 	}
 	return rows, cols, nil
@@ -60,7 +60,7 @@ func (h Heat) scale() Range {
 		e := newExtent()
 		for _, row := range h.Z {
 			for _, v := range row {
-				if canShow(v, false) {
+				if CanShow(v, false) {
 					e.add(v, 0)
 				}
 			}
@@ -80,7 +80,7 @@ func (h Heat) scale() Range {
 }
 
 func (h Heat) colour(v float64, s Range) color.NRGBA {
-	if !canShow(v, false) {
+	if !CanShow(v, false) {
 		return color.NRGBA{0x9a, 0xa0, 0xa6, heatNaN}
 	}
 	if h.Diverging {
@@ -89,13 +89,14 @@ func (h Heat) colour(v float64, s Range) color.NRGBA {
 	return ramp(sequential[:], (v-s.Min)/(s.Max-s.Min))
 }
 
-func (h Heat) draw(c draw.Canvas, _ float64) error {
+// Draw implements Figure.
+func (h Heat) Draw(c draw.Canvas, _ float64) error {
 	rows, cols, err := h.rows()
 	if err != nil {
 		return err
 	}
 	if h.LogX || h.LogY {
-		return fmt.Errorf("heat %q: cells are evenly spaced, so its axes cannot be logarithmic", h.name())
+		return fmt.Errorf("heat %q: cells are evenly spaced, so its axes cannot be logarithmic", h.Description())
 	}
 	if h.XRange == (Range{}) {
 		h.XRange = Range{-0.5, max(float64(cols), 1) - 0.5}
@@ -130,7 +131,7 @@ func nameTicks(a *plot.Axis, names []string) {
 	}
 	var t plot.ConstantTicks
 	for i, n := range names {
-		t = append(t, plot.Tick{Value: float64(i), Label: onOneLine(n)})
+		t = append(t, plot.Tick{Value: float64(i), Label: OnOneLine(n)})
 	}
 	a.Tick.Marker, a.Tick.Color = t, faint
 }
@@ -146,14 +147,14 @@ func (h Heat) drawBar(c draw.Canvas, p *plot.Plot, s Range) {
 		c.Fill(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y0},
 			Max: vg.Point{X: c.Min.X + 9, Y: y0 + (top-bottom)/steps + 0.3}}.Path())
 	}
-	text := textStyle(fontSize-1, false)
+	text := TextStyle(FontSize-1, false)
 	text.YAlign = draw.YCenter
 	for _, t := range (ticks{}).Ticks(s.Min, s.Max) {
 		y := bottom + (top-bottom)*vg.Length((t.Value-s.Min)/(s.Max-s.Min))
 		c.FillText(text, vg.Point{X: c.Min.X + 12, Y: y}, t.Label)
 	}
 	text.YAlign = draw.YBottom
-	c.FillText(text, vg.Point{X: c.Min.X - 4, Y: top + 5}, onOneLine(h.Label))
+	c.FillText(text, vg.Point{X: c.Min.X - 4, Y: top + 5}, OnOneLine(h.Label))
 }
 
 // cells is the coloured grid; many cells become one picture.
@@ -177,7 +178,7 @@ func (m cells) Plot(c draw.Canvas, p *plot.Plot) {
 		return
 	}
 	w, h := (c.Max.X-c.Min.X)/vg.Length(m.c), (c.Max.Y-c.Min.Y)/vg.Length(m.r)
-	text := textStyle(fontSize-1, false)
+	text := TextStyle(FontSize-1, false)
 	text.XAlign, text.YAlign = draw.XCenter, draw.YCenter
 	for r, row := range m.Z {
 		for k, v := range row {
@@ -185,13 +186,13 @@ func (m cells) Plot(c draw.Canvas, p *plot.Plot) {
 			col := m.colour(v, m.scale)
 			c.SetColor(col)
 			c.Fill(vg.Rectangle{Min: lo, Max: vg.Point{X: lo.X + w, Y: lo.Y + h}}.Path())
-			if m.Rows != nil && m.Numbers >= 0 && canShow(v, false) {
+			if m.Rows != nil && m.Numbers >= 0 && CanShow(v, false) {
 				text.Color = color.NRGBA{0xff, 0xff, 0xff, 0xff}
 				if 299*int(col.R)+587*int(col.G)+114*int(col.B) > 140000 {
 					text.Color = color.NRGBA{0x10, 0x10, 0x10, 0xff}
 				}
 				c.FillText(text, vg.Point{X: lo.X + w/2, Y: lo.Y + h/2},
-					formatMinus(strconv.FormatFloat(v, 'f', m.Numbers, 64)))
+					FormatMinus(strconv.FormatFloat(v, 'f', m.Numbers, 64)))
 			}
 		}
 	}
@@ -208,6 +209,6 @@ func (diagonal) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	lo, hi := max(p.X.Min, p.Y.Min), min(p.X.Max, p.Y.Max)
 	if lo < hi {
-		c.StrokeLine2(draw.LineStyle{Color: ink, Width: 0.9, Dashes: []vg.Length{4, 3}}, tx(lo), ty(lo), tx(hi), ty(hi))
+		c.StrokeLine2(draw.LineStyle{Color: Ink, Width: 0.9, Dashes: []vg.Length{4, 3}}, tx(lo), ty(lo), tx(hi), ty(hi))
 	}
 }
