@@ -18,7 +18,6 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 )
 
@@ -206,16 +205,6 @@ func (r *Roots) Open(path string) (*os.File, error) {
 // OpenSized is Open, with the size of the file.
 func (r *Roots) OpenSized(path string) (*os.File, int64, error) {
 	return fileinfo.WithSize(r.Open(path))
-}
-
-// ReadFile reads a regular file, which must be no larger than the limit of package budget.
-func (r *Roots) ReadFile(path string) ([]byte, error) {
-	f, size, err := r.OpenSized(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return budget.ReadN(path, f, size)
 }
 
 // Stat is os.Stat.

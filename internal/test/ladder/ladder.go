@@ -277,8 +277,8 @@ func learning() []Package {
 func samples() []Package {
 	return []Package{
 		{"embedding", "reads and writes files of embeddings and labels",
-			"internal/base/budget internal/base/classname internal/base/lists internal/base/float16 " +
-				"internal/format/columns internal/base/fileinfo internal/base/atomic internal/format/plaintext " +
+			"internal/base/budget internal/base/classname internal/base/float16 internal/format/columns " +
+				"internal/base/fileinfo internal/base/atomic internal/base/lists internal/format/plaintext " +
 				"internal/format/strictjson internal/format/zipfile matrix nn/safetensors"},
 		{"internal/parquet", "Parquet for package embedding, apart so that only its users link the library",
 			"internal/base/budget internal/base/float16 internal/format/columns matrix embedding " +
@@ -324,7 +324,7 @@ func measuring() []Package {
 		{"internal/compute/groups", "groups of similar classes, by Ward's tree and silhouettes",
 			"internal/base/par internal/compute/ward matrix"},
 		{"discover", "sub-classes inside the classes of an embedding",
-			"internal/base/enum internal/base/lists internal/base/par internal/compute/ward matrix " +
+			"internal/base/enum internal/base/par internal/base/lists internal/compute/ward matrix " +
 				"gonum.org/v1/gonum internal/compute/exact"},
 		{"eval",
 			"exact ranks; retrieval, clustering, verification and open-set metrics by name; diagnosis of collapse",
@@ -336,7 +336,7 @@ func measuring() []Package {
 			"internal/base/budget internal/base/par matrix eval"},
 		{"internal/compute/detection", "mislabels to look for, and how well scores find them", "matrix"},
 		{"clean", "wrong labels, copies, outliers and overlapping classes",
-			"internal/base/lists internal/base/par internal/compute/exact internal/compute/detection " +
+			"internal/base/par internal/base/lists internal/compute/exact internal/compute/detection " +
 				"matrix eval gonum.org/v1/gonum golang.org/x/image"},
 		{"decide", "decisions with a stated error: same or not, which class, unknown",
 			"internal/base/atomic internal/compute/exact internal/base/budget internal/base/fileinfo " +
@@ -445,11 +445,10 @@ func pages() []Package {
 			"internal/base/fileinfo decide embedding index run internal/collection/provenance"},
 		{"internal/collection/lookup", "looks up photos, words, items and vectors: nearest, the same, who",
 			"internal/base/escape internal/base/option internal/base/fileinfo internal/base/enum " +
-				"internal/base/lists internal/compute/selfmatch " +
-				"internal/compute/rerank matrix nn data data/imaging embedding " +
-				"eval decide store serve/api index run internal/network/textencoder " +
-				"internal/collection/mirror internal/collection/provenance internal/collection/calibrations " +
-				"golang.org/x/sync"},
+				"internal/base/lists internal/compute/selfmatch internal/compute/rerank matrix nn data " +
+				"data/imaging embedding eval decide store serve/api index run internal/network/textencoder " +
+				"internal/collection/mirror internal/collection/provenance " +
+				"internal/collection/calibrations golang.org/x/sync"},
 		{"internal/page/webmap", "the map of items on pages: a script and a style sheet", ""},
 		{"internal/page/theme", "colours, type and security rules of all pages", "maragu.dev/gomponents"},
 		{"internal/page/figure", "figures as SVG and PNG from plain structs",
