@@ -6,12 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 
 	"github.com/kindred-ml/kindred/internal/kernel/gen/scalar"
-)
-
-const (
-	layerNormParams     = "rows, cols int, y, x, gamma, beta, stats *float32, eps, share float32"
-	layerNormGradParams = "rows, cols int, dx, dy, x, gamma, stats, dgamma, dbeta *float32, share, keep float32"
-	expSumParams        = "n int, y, x *float32, less float32"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
 )
 
 // along emits a loop over a row of n bytes: four registers at a time, then one,
@@ -95,7 +90,7 @@ func (l lanes) only(r reg.Register) {
 
 // layerNorm emits the normalisation of rows.
 func layerNorm(v isa) {
-	TEXT("layerNorm"+v.suffix, NOSPLIT, "func("+layerNormParams+")")
+	TEXT("layerNorm"+v.suffix, NOSPLIT, "func("+layout.LayerNormParams+")")
 	Pragma("noescape")
 	Doc("layerNorm" + v.suffix + " is LayerNorm's kernel.")
 	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64()).(reg.GPVirtual)
@@ -145,7 +140,7 @@ func layerNorm(v isa) {
 
 // layerNormGrad emits its way back.
 func layerNormGrad(v isa) {
-	TEXT("layerNormGrad"+v.suffix, NOSPLIT, "func("+layerNormGradParams+")")
+	TEXT("layerNormGrad"+v.suffix, NOSPLIT, "func("+layout.LayerNormGradParams+")")
 	Pragma("noescape")
 	Doc("layerNormGrad" + v.suffix + " is LayerNormGrad's kernel.")
 	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64()).(reg.GPVirtual)
@@ -201,7 +196,7 @@ func layerNormGrad(v isa) {
 
 // expSum emits exponentials and their sum.
 func expSum(v isa) {
-	TEXT("expSum"+v.suffix, NOSPLIT, "func("+expSumParams+") float32")
+	TEXT("expSum"+v.suffix, NOSPLIT, "func("+layout.ExpSumParams+") float32")
 	Pragma("noescape")
 	Doc("expSum" + v.suffix + " is ExpSum's kernel.")
 	n := Load(Param("n"), GP64()).(reg.GPVirtual)

@@ -4,13 +4,13 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
-)
 
-const maxTapParams = "n, c, step int, x, y *float32, idx *uint8, tap int"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+)
 
 // maxTap emits one tap of a max pool of any size: pixels of whole registers.
 func maxTap(v isa) {
-	TEXT("maxTap"+v.suffix, NOSPLIT, "func("+maxTapParams+")")
+	TEXT("maxTap"+v.suffix, NOSPLIT, "func("+layout.MaxTapParams+")")
 	Pragma("noescape")
 	Doc("maxTap" + v.suffix + " is MaxTap's kernel.")
 	n, c, step := Load(Param("n"), GP64()), Load(Param("c"), GP64()), Load(Param("step"), GP64())

@@ -4,16 +4,12 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
 )
 
 // The transforms of Winograd's F(2x2, 3x3), for AVX-512 only as they need its
 // many registers. Each goes over n pixels of c channels.
-
-const (
-	winoFilterParams = "n, tap, to int, src, dst *float32"
-	winoInputParams  = "n, c, row, pad, to int, src, dst *float32"
-	winoOutputParams = "n, c, from, row int, src, dst *float32"
-)
 
 type vecs []reg.VecVirtual
 
@@ -32,7 +28,7 @@ func plus(v isa, a, b reg.Register) reg.VecVirtual {
 // winoFilter is G g G' of n*16 filters side by side: taps are tap bytes apart,
 // the 16 results to bytes.
 func winoFilter(v isa) {
-	TEXT("winoFilter"+v.suffix, NOSPLIT, "func("+winoFilterParams+")")
+	TEXT("winoFilter"+v.suffix, NOSPLIT, "func("+layout.WinoFilterParams+")")
 	Pragma("noescape")
 	Doc("winoFilter" + v.suffix + " transforms filters.")
 	n, tap, to := Load(Param("n"), GP64()), Load(Param("tap"), GP64()), Load(Param("to"), GP64())
@@ -84,7 +80,7 @@ func winoFilter(v isa) {
 // are row bytes apart, the 16 results to bytes; pad bytes are left out after each
 // patch's channels.
 func winoInput(v isa) {
-	TEXT("winoInput"+v.suffix, NOSPLIT, "func("+winoInputParams+")")
+	TEXT("winoInput"+v.suffix, NOSPLIT, "func("+layout.WinoInputParams+")")
 	Pragma("noescape")
 	Doc("winoInput" + v.suffix + " transforms patches of the input.")
 	n, c, row, to := Load(Param("n"), GP64()), Load(Param("c"), GP64()), Load(Param("row"), GP64()),
@@ -138,7 +134,7 @@ func winoInput(v isa) {
 
 // winoGradient is A y A' of n patches of 2 x 2 pixels, with parameters as winoInput's.
 func winoGradient(v isa) {
-	TEXT("winoGradient"+v.suffix, NOSPLIT, "func("+winoInputParams+")")
+	TEXT("winoGradient"+v.suffix, NOSPLIT, "func("+layout.WinoInputParams+")")
 	Pragma("noescape")
 	Doc("winoGradient" + v.suffix + " transforms patches of the output's gradient.")
 	n, c, row, to := Load(Param("n"), GP64()), Load(Param("c"), GP64()), Load(Param("row"), GP64()),
@@ -188,7 +184,7 @@ func winoGradient(v isa) {
 // winoOutput is A' m A of n patches: the 16 values are from bytes apart, the
 // two rows of results row bytes.
 func winoOutput(v isa) {
-	TEXT("winoOutput"+v.suffix, NOSPLIT, "func("+winoOutputParams+")")
+	TEXT("winoOutput"+v.suffix, NOSPLIT, "func("+layout.WinoOutputParams+")")
 	Pragma("noescape")
 	Doc("winoOutput" + v.suffix + " transforms products to patches of the output.")
 	n, c, from, row := Load(Param("n"), GP64()), Load(Param("c"), GP64()), Load(Param("from"), GP64()),

@@ -1,9 +1,10 @@
-package main
+package arm
 
 import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/kernel/gen/neon"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
 )
 
 // armWindow is window for arm64: four channels of a 2 x 2 window.
@@ -11,39 +12,41 @@ type armWindow struct {
 	quad
 	x    [4]neon.Operand // first row left, right, second row left, right
 	idx  neon.R
-	m, v armPointers
-	s    armRegs
-	sum  armRegs
+	m, v pointers
+	s    regs
+	sum  regs
 }
 
-// emitArm is emit for arm64: it goes through the windows, and through the channels of
-// each.
-func (k poolKernel) emitArm(f *neon.File, body func(w *armWindow)) {
+// poolKernel is a kernel over windows.
+type poolKernel struct {
+	layout.Kernel
+	body func(w *armWindow)
+}
+
+// emit goes through the windows, and through the channels of each.
+func (k poolKernel) emit(f *neon.File) {
 	words := strings.Fields
-	params := "n, c int, idx *uint8, " + strings.Join(k.pointers(), ", ") + " *float32"
-	if k.scalars != "" {
-		params += ", " + strings.Join(words(k.scalars), ", ") + " float32"
-	}
-	a := f.Func(k.name+"NEON", k.doc, params, "")
-	w := &armWindow{m: armPointers{}, v: armPointers{}, s: armRegs{}, sum: armRegs{}}
+	params, _ := k.PoolParams()
+	a := f.Func(k.Name+"NEON", k.Doc, params, "")
+	w := &armWindow{m: pointers{}, v: pointers{}, s: regs{}, sum: regs{}}
 	n, c, j := a.Arg("n"), a.Arg("c"), a.R()
 	a.Go("LSL $2, %v", c)
-	for _, name := range words(k.scalars) {
+	for _, name := range words(k.Scalars) {
 		w.s[name] = a.Broadcast(name)
 	}
-	if armClamps[k.name] {
+	if clamps[k.Name] {
 		armBounds(a, w.s["lo"], w.s["hi"])
 	}
-	for _, name := range words(k.mats) {
+	for _, name := range words(k.Mats) {
 		w.m[name] = a.Arg(name)
 	}
-	if k.sums != "" {
-		k.armReduces(a, w, n, c, j, body)
+	if k.Sums != "" {
+		k.reduces(a, w, n, c, j)
 		a.Go("RET")
 		return
 	}
 	x0, x1, idx, right0, right1 := a.Arg("x0"), a.Arg("x1"), a.Arg("idx"), a.R(), a.R()
-	for _, name := range words(k.vecs) {
+	for _, name := range words(k.Vecs) {
 		w.v[name] = a.Arg(name)
 	}
 	w.quad, w.idx = quad{Func: a, indexed: true, index: j}, idx
@@ -55,14 +58,14 @@ func (k poolKernel) emitArm(f *neon.File, body func(w *armWindow)) {
 	a.Go("ADD %v, %v, %v", c, x0, right0)
 	a.Go("ADD %v, %v, %v", c, x1, right1)
 	a.Label("channels")
-	a.Scope(func() { body(w) })
+	a.Scope(func() { k.body(w) })
 	a.Go("ADD $4, %v", idx)
 	a.Go("ADD $16, %v", j)
 	a.Go("CMP %v, %v", c, j)
 	a.Go("BLT channels")
 	a.Go("ADD %v, %v, %v", c, right0, x0)
 	a.Go("ADD %v, %v, %v", c, right1, x1)
-	for _, name := range words(k.mats) {
+	for _, name := range words(k.Mats) {
 		a.Go("ADD %v, %v", c, w.m[name])
 	}
 	a.Go("SUBS $1, %v", n)
@@ -71,7 +74,7 @@ func (k poolKernel) emitArm(f *neon.File, body func(w *armWindow)) {
 }
 
 // armReduces goes through the windows for four channels at a time, and adds to the sums.
-func (k poolKernel) armReduces(a *neon.Func, w *armWindow, n, c, j neon.R, body func(w *armWindow)) {
+func (k poolKernel) reduces(a *neon.Func, w *armWindow, n, c, j neon.R) {
 	words := strings.Fields
 	p, left, off := [4]neon.R{a.R(), a.R(), a.R(), a.R()}, a.R(), a.R()
 	w.idx = a.R()
@@ -82,11 +85,11 @@ func (k poolKernel) armReduces(a *neon.Func, w *armWindow, n, c, j neon.R, body 
 		a.Go("ADD %v, %v", j, to)
 	}
 	a.Scope(func() {
-		for _, name := range words(k.sums + " " + k.vecs) {
+		for _, name := range words(k.Sums + " " + k.Vecs) {
 			v := a.V()
 			here(name, left)
 			a.Op("ldr", v.Q(), neon.At(left, 0))
-			if strings.Contains(k.sums, name) {
+			if strings.Contains(k.Sums, name) {
 				w.sum[name] = v
 			} else {
 				w.s[name] = v
@@ -105,14 +108,14 @@ func (k poolKernel) armReduces(a *neon.Func, w *armWindow, n, c, j neon.R, body 
 		a.Label("window")
 		a.Go("ADD %v, %v, %v", c, p[0], p[1])
 		a.Go("ADD %v, %v, %v", c, p[2], p[3])
-		a.Scope(func() { body(w) })
+		a.Scope(func() { k.body(w) })
 		a.Go("ADD %v, %v", c, off)
 		a.Go("ADD %v>>2, %v", c, w.idx)
 		a.Go("ADD %v, %v, %v", c, p[1], p[0])
 		a.Go("ADD %v, %v, %v", c, p[3], p[2])
 		a.Go("SUBS $1, %v", left)
 		a.Go("BNE window")
-		for _, name := range words(k.sums) {
+		for _, name := range words(k.Sums) {
 			here(name, left)
 			a.Op("str", w.sum[name].Q(), neon.At(left, 0))
 		}
@@ -247,7 +250,7 @@ func armPools() map[string]func(w *armWindow) {
 
 // armMaxTap is maxTap.
 func armMaxTap(f *neon.File) {
-	k := f.Func("maxTapNEON", "is MaxTap's kernel.", maxTapParams, "")
+	k := f.Func("maxTapNEON", "is MaxTap's kernel.", layout.MaxTapParams, "")
 	n, c, step, x, y, idx := k.Arg("n"), k.Arg("c"), k.Arg("step"), k.Arg("x"), k.Arg("y"), k.Arg("idx")
 	j, tap := k.R(), k.V()
 	k.LoadArg("tap", j)

@@ -1,4 +1,4 @@
-package main
+package arm
 
 import (
 	"math"
@@ -16,10 +16,10 @@ type quad struct {
 	disp    int
 }
 
-// armRegs are vector registers, and armPointers general ones, by the operands' names.
+// regs are vector registers, and pointers general ones, by the operands' names.
 type (
-	armRegs     = map[string]neon.V
-	armPointers = map[string]neon.R
+	regs     = map[string]neon.V
+	pointers = map[string]neon.R
 )
 
 func (q quad) operand(p neon.R) neon.Operand {
