@@ -8,6 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 
 	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // Byte offsets of the fields of simd.DepthwiseBand; its test compares them with the
@@ -180,8 +181,7 @@ func (k *depthBand) positions(name string, rows int) {
 	Label(name + "position")
 	k.sums(1)
 	KMOVW(k.whole, k.left)
-	DECQ(k.n)
-	JNE(LabelRef(name + "single"))
+	x86.Loop(k.n, name+"single")
 	Label(name + "end")
 }
 

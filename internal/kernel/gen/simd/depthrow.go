@@ -8,6 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 
 	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // depthRow is a kernel of depthwise convolution for filters of a known width: a
@@ -41,10 +42,8 @@ func depthwiseRow(v isa, tapsW, stride int) {
 // channelLoop emits a kernel that goes through the channels, a register of them at a
 // time. Their bytes are at offset chans of its parameter.
 func channelLoop(v isa, name, doc string, chans int, body func(l lanes, label string, d, c, j reg.Register)) {
-	TEXT(name+v.suffix, NOSPLIT, depthwiseParams)
-	Pragma("noescape")
-	Doc(name + v.suffix + " " + doc)
-	d, j, rest, c := Load(Param("d"), GP64()), GP64(), GP64(), GP64()
+	x86.Begin(name+v.suffix, depthwiseParams, name+v.suffix+" "+doc)
+	d, j, rest, c := x86.Arg("d"), GP64(), GP64(), GP64()
 	MOVQ(Mem{Base: d, Disp: chans}, c)
 	XORQ(j, j)
 	Label("full")
@@ -61,8 +60,7 @@ func channelLoop(v isa, name, doc string, chans int, body func(l lanes, label st
 	SHRQ(U8(2), rest)
 	body(lanes{isa: v, masked: true, k: v.partial(rest)}, "tail_", d, c, j)
 	Label("done")
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // positions goes along the row, in groups and then one by one.
@@ -113,8 +111,7 @@ func (k *depthRow) sums(label string, x, y reg.Register, n int) {
 		ADDQ(k.c, px)
 	}
 	ADDQ(k.field(layout.DepthXRow), row)
-	DECQ(r)
-	JNE(LabelRef(label + "row"))
+	x86.Loop(r, label+"row")
 	k.finish(label, acc)
 	for i := range n {
 		k.store(acc[i], y)
@@ -185,8 +182,7 @@ func (k *depthRow) weights(rows int) {
 	}
 	ADDQ(k.field(layout.DepthXStep), x)
 	ADDQ(k.field(layout.DepthYStep), y)
-	DECQ(n)
-	JNE(LabelRef(k.label + "position"))
+	x86.Loop(n, k.label+"position")
 	for t := range acc {
 		k.store(acc[t], w)
 		ADDQ(k.c, w)

@@ -6,6 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 
 	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 const depthwiseParams = "func(d *byte)"
@@ -17,10 +18,8 @@ func depthwise(v isa, back bool) {
 	if back {
 		name = "depthwiseWeights"
 	}
-	TEXT(name+v.suffix, NOSPLIT, depthwiseParams)
-	Pragma("noescape")
-	Doc(name + v.suffix + " is Depthwise's kernel.")
-	d := Load(Param("d"), GP64())
+	x86.Begin(name+v.suffix, depthwiseParams, name+v.suffix+" is Depthwise's kernel.")
+	d := x86.Arg("d")
 	at := func(off int) Mem { return Mem{Base: d, Disp: off} }
 	load := func(off int) reg.GPVirtual {
 		r := GP64()
@@ -47,8 +46,7 @@ func depthwise(v isa, back bool) {
 	SHRQ(U8(2), rest)
 	inner(lanes{isa: v, masked: true, k: v.partial(rest)}, "tail_", at, load, c, j)
 	Label("done")
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // forwardChannels goes through the positions for one register of channels.
@@ -69,16 +67,13 @@ func forwardChannels(l lanes, p string, at func(int) Mem, load func(int) reg.GPV
 	VFMADD231PS(l.load(px), l.load(w), acc)
 	ADDQ(c, px)
 	ADDQ(c, w)
-	DECQ(t)
-	JNE(LabelRef(p + "tap"))
+	x86.Loop(t, p+"tap")
 	ADDQ(at(layout.DepthXRow), row)
-	DECQ(r)
-	JNE(LabelRef(p + "row"))
+	x86.Loop(r, p+"row")
 	l.store(acc, y)
 	ADDQ(at(layout.DepthXStep), x)
 	ADDQ(at(layout.DepthYStep), y)
-	DECQ(n)
-	JNE(LabelRef(p + "position"))
+	x86.Loop(n, p+"position")
 }
 
 // backChannels adds to each tap's weights the products of its positions.
@@ -98,14 +93,11 @@ func backChannels(l lanes, p string, at func(int) Mem, load func(int) reg.GPVirt
 	VFMADD231PS(l.load(x), l.load(y), acc)
 	ADDQ(at(layout.DepthXStep), x)
 	ADDQ(at(layout.DepthYStep), y)
-	DECQ(n)
-	JNE(LabelRef(p + "position"))
+	x86.Loop(n, p+"position")
 	l.store(acc, w)
 	ADDQ(c, tap)
 	ADDQ(c, w)
-	DECQ(t)
-	JNE(LabelRef(p + "tap"))
+	x86.Loop(t, p+"tap")
 	ADDQ(at(layout.DepthXRow), row)
-	DECQ(r)
-	JNE(LabelRef(p + "row"))
+	x86.Loop(r, p+"row")
 }

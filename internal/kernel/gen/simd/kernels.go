@@ -7,6 +7,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 type regs = map[string]reg.Register
@@ -155,13 +157,11 @@ func fold(v isa, name, doc string, two bool, start float32, combine func(x, acc 
 	if two {
 		sig = "func(n int, x, y *float32) float32"
 	}
-	TEXT(name+v.suffix, NOSPLIT, sig)
-	Pragma("noescape")
-	Doc(name + v.suffix + " " + doc)
-	n, x := Load(Param("n"), GP64()).(reg.GPVirtual), Load(Param("x"), GP64())
+	x86.Begin(name+v.suffix, sig, name+v.suffix+" "+doc)
+	n, x := x86.Arg("n"), x86.Arg("x")
 	var y reg.Register
 	if two {
-		y = Load(Param("y"), GP64())
+		y = x86.Arg("y")
 	}
 	j := GP64()
 	XORQ(j, j)
@@ -220,8 +220,7 @@ func fold(v isa, name, doc string, two bool, start float32, combine func(x, acc 
 	VMOVSHDUP(low, t)
 	combine(t, low)
 	Store(low, ReturnIndex(0))
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // foldNames lists the reductions to a scalar, and whether they take two vectors.

@@ -8,6 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 
 	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // poolKernel is a kernel over the 2 x 2 windows of two rows of pixels: for each
@@ -30,28 +31,24 @@ type window struct {
 func (k poolKernel) emit(v isa) {
 	words := strings.Fields
 	params, _ := k.PoolParams()
-	TEXT(k.Name+v.suffix, NOSPLIT, "func("+params+")")
-	Pragma("noescape")
-	Doc(k.Name + v.suffix + " " + k.Doc)
-	c, j := Load(Param("c"), GP64()), GP64()
+	x86.Begin(k.Name+v.suffix, "func("+params+")", k.Name+v.suffix+" "+k.Doc)
+	c, j := x86.Arg("c"), GP64()
 	SHLQ(U8(2), c)
 	w := &window{m: regs{}, v: regs{}, s: regs{}, sum: regs{}}
 	for _, name := range words(k.Scalars) {
 		w.s[name] = v.broadcast(name)
 	}
 	for _, name := range words(k.Mats) {
-		w.m[name] = Load(Param(name), GP64())
+		w.m[name] = x86.Arg(name)
 	}
 	if k.Sums != "" {
 		k.reduces(v, w, c, j)
-		VZEROUPPER()
-		RET()
+		x86.Return()
 		return
 	}
-	n, x0, x1 := Load(Param("n"), GP64()), Load(Param("x0"), GP64()), Load(Param("x1"), GP64())
-	idx := Load(Param("idx"), GP64())
+	n, x0, x1, idx := x86.Arg("n"), x86.Arg("x0"), x86.Arg("x1"), x86.Arg("idx")
 	for _, name := range words(k.Vecs) {
-		w.v[name] = Load(Param(name), GP64())
+		w.v[name] = x86.Arg(name)
 	}
 	Label("window")
 	XORQ(j, j)
@@ -74,10 +71,8 @@ func (k poolKernel) emit(v isa) {
 	for _, name := range words(k.Mats) {
 		ADDQ(c, w.m[name])
 	}
-	DECQ(n)
-	JNE(LabelRef("window"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(n, "window")
+	x86.Return()
 }
 
 // reduces goes through the windows for one register of channels at a time, and
@@ -87,7 +82,7 @@ func (k poolKernel) reduces(v isa, w *window, c, j reg.Register) {
 	XORQ(j, j)
 	Label("channels")
 	here := func(name string) Mem {
-		return Mem{Base: Load(Param(name), GP64()), Index: j, Scale: 1}
+		return Mem{Base: x86.Arg(name), Index: j, Scale: 1}
 	}
 	for _, name := range words(k.Sums) {
 		w.sum[name] = v.vec()
@@ -114,8 +109,7 @@ func (k poolKernel) reduces(v isa, w *window, c, j reg.Register) {
 	ADDQ(c, off)
 	LEAQ(Mem{Base: p0, Index: c, Scale: 2}, p0)
 	LEAQ(Mem{Base: p1, Index: c, Scale: 2}, p1)
-	DECQ(left)
-	JNE(LabelRef("window"))
+	x86.Loop(left, "window")
 	for _, name := range words(k.Sums) {
 		VMOVUPS(w.sum[name], here(name))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 
 	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // rowKernel is a kernel over rows that follow each other.
@@ -19,17 +20,15 @@ type rowKernel struct {
 func (k rowKernel) emit(v isa) {
 	words := strings.Fields
 	params, _ := k.RowParams()
-	TEXT(k.Name+v.suffix, NOSPLIT, "func("+params+")")
-	Pragma("noescape")
-	Doc(k.Name + v.suffix + " " + k.Doc)
-	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64()).(reg.GPVirtual)
+	x86.Begin(k.Name+v.suffix, "func("+params+")", k.Name+v.suffix+" "+k.Doc)
+	rows, cols := x86.Arg("rows"), x86.Arg("cols")
 	SHLQ(U8(2), cols)
 	m, vec, s := map[string]reg.Register{}, map[string]reg.Register{}, map[string]reg.Register{}
 	for _, n := range words(k.Mats) {
-		m[n] = Load(Param(n), GP64())
+		m[n] = x86.Arg(n)
 	}
 	for _, n := range words(k.Vecs) {
-		vec[n] = Load(Param(n), GP64())
+		vec[n] = x86.Arg(n)
 	}
 	for _, n := range words(k.Scalars) {
 		s[n] = v.broadcast(n)
@@ -39,8 +38,7 @@ func (k rowKernel) emit(v isa) {
 	} else {
 		k.reduces(v, cols, m, vec, s)
 	}
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // maps goes row by row.
@@ -65,14 +63,13 @@ func (k rowKernel) maps(v isa, rows reg.Register, cols reg.GPVirtual, m, vec, s 
 	for _, n := range strings.Fields(k.Mats) {
 		ADDQ(cols, m[n])
 	}
-	DECQ(rows)
-	JNE(LabelRef("row"))
+	x86.Loop(rows, "row")
 }
 
 // reduces goes down a block of columns at a time, four registers wide, then
 // one, then what is left.
 func (k rowKernel) reduces(v isa, cols reg.GPVirtual, m, vec, s map[string]reg.Register) {
-	stride, j := Load(Param("stride"), GP64()), GP64()
+	stride, j := x86.Arg("stride"), GP64()
 	SHLQ(U8(2), stride)
 	rest := cols
 	XORQ(j, j)
@@ -96,7 +93,7 @@ func (k rowKernel) reduces(v isa, cols reg.GPVirtual, m, vec, s map[string]reg.R
 			return p
 		}
 		p, c := at(k.Mats, m), at(k.Vecs, vec)
-		left := Load(Param("rows"), GP64())
+		left := x86.Arg("rows")
 		Label(label + "row")
 		for i := range n {
 			k.body(lanes{isa: v, disp: i * v.bytes(), masked: mask != nil, k: mask}, p, c, s, sums[i])
@@ -104,10 +101,9 @@ func (k rowKernel) reduces(v isa, cols reg.GPVirtual, m, vec, s map[string]reg.R
 		for _, name := range strings.Fields(k.Mats) {
 			ADDQ(stride, p[name])
 		}
-		DECQ(left)
-		JNE(LabelRef(label + "row"))
+		x86.Loop(left, label+"row")
 		for _, name := range strings.Fields(k.Sums) {
-			to := Load(Param(name), GP64())
+			to := x86.Arg(name)
 			for i := range n {
 				lanes{isa: v, index: j, disp: i * v.bytes(), masked: mask != nil, k: mask}.store(sums[i][name], to)
 			}

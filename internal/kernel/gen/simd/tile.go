@@ -8,6 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 
 	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // The registers of the tile kernels; the comment of simd.Tile has the same table.
@@ -76,9 +77,7 @@ func emitTile(v isa, vecs int, fetch bool) {
 	case fetch:
 		name, how = fmt.Sprintf("tile%dFetch%s", vecs, v.suffix), ", asking for what it needs ahead"
 	}
-	TEXT(name, NOSPLIT, "func(t *byte)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s computes tiles of %d x %d%s.", name, v.rows, vecs*v.lanes, how))
+	x86.Begin(name, "func(t *byte)", fmt.Sprintf("%s computes tiles of %d x %d%s.", name, v.rows, vecs*v.lanes, how))
 	k.begin()
 	Label("tile")
 	k.product()
@@ -99,8 +98,7 @@ func emitTile(v isa, vecs int, fetch bool) {
 	JMP(LabelRef("tile"))
 	Label("end")
 	MOVQ(tileNext, field(layout.TileNext))
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // field is a field of the Tile.
@@ -116,8 +114,8 @@ func (k *tileKernel) begin() {
 		off int
 		to  reg.GPPhysical
 	}{
-		{layout.TileA, tileA}, {layout.TileC, tileC}, {layout.TileAOff, tileAOff}, {layout.TileRows, tileRows}, {layout.TileAdd, tileAdd}, {layout.TileCOff, tileCOff},
-		{layout.TileNext, tileNext},
+		{layout.TileA, tileA}, {layout.TileC, tileC}, {layout.TileAOff, tileAOff}, {layout.TileRows, tileRows},
+		{layout.TileAdd, tileAdd}, {layout.TileCOff, tileCOff}, {layout.TileNext, tileNext},
 	} {
 		MOVQ(field(l.off), l.to)
 	}
@@ -190,12 +188,10 @@ func (k *tileKernel) product() {
 	ADDQ(field(layout.TileBStep), tileSumB)
 	PREFETCHT0(Mem{Base: tileNext})
 	ADDQ(field(layout.TileNextStep), tileNext)
-	DECQ(tileSteps)
-	JNE(LabelRef("inner"))
+	x86.Loop(tileSteps, "inner")
 	ADDQ(field(layout.TileARun), tileSumA)
 	ADDQ(field(layout.TileBRun), tileSumB)
-	DECQ(tileRuns)
-	JNE(LabelRef("outer"))
+	x86.Loop(tileRuns, "outer")
 	ADDQ(field(layout.TileABlock), tileSumA)
 	ADDQ(field(layout.TileBBlock), tileSumB)
 	DECQ(field(layout.TileBlocksLeft))
@@ -316,7 +312,7 @@ func (k *tileKernel) store() {
 func peak(v isa) {
 	TEXT("peak"+v.suffix, NOSPLIT, "func(n int)")
 	Doc("peak" + v.suffix + " runs n rounds of 24 independent vector multiply-adds.")
-	n := Load(Param("n"), GP64())
+	n := x86.Arg("n")
 	top := 24
 	if !v.wide() {
 		top = 12
@@ -330,8 +326,6 @@ func peak(v isa) {
 			VFMADD231PS(v.phys(top), v.phys(top+1), v.phys(i))
 		}
 	}
-	DECQ(n)
-	JNE(LabelRef("loop"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(n, "loop")
+	x86.Return()
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/gen/neon"
 )
 
-// armLargest is the fold for the maximum, which NaN does not enter.
-func armLargest(f *neon.File) {
+// largest is the fold for the maximum, which NaN does not enter.
+func largest(f *neon.File) {
 	k := f.Func("largestNEON", "is the maximum of x.", "n int, x *float32", "float32")
 	n, x := k.Arg("n"), k.Arg("x")
 	k.Go("LSL $2, %v", n)

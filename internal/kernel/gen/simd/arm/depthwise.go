@@ -16,29 +16,29 @@ type depth struct {
 	tmp           neon.R
 }
 
-// armDepthwise emits the kernels of depthwise convolution.
-func armDepthwise(f *neon.File) {
+// depthwise emits the kernels of depthwise convolution.
+func depthwise(f *neon.File) {
 	for _, s := range layout.DepthShapes {
-		armChannels(f, fmt.Sprintf("depthwise%dby%dNEON", s[0], s[1]),
+		channelLoop(f, fmt.Sprintf("depthwise%dby%dNEON", s[0], s[1]),
 			"is Depthwise's kernel for filters of that width and step.", func(k *depth) {
 				k.tapsW, k.stride = s[0], s[1]
 				k.positions()
 			})
 	}
 	for _, s := range [][2]int{{3, 3}, {5, 1}, {7, 1}} {
-		armChannels(f, fmt.Sprintf("depthwiseWeights%dNEON", s[0]),
+		channelLoop(f, fmt.Sprintf("depthwiseWeights%dNEON", s[0]),
 			"is Depthwise's kernel back to the weights for filters of that width.", func(k *depth) {
 				k.tapsW = s[0]
 				k.weights(s[1])
 			})
 	}
-	armChannels(f, "depthwiseNEON", "is Depthwise's kernel.", (*depth).anyForward)
-	armChannels(f, "depthwiseWeightsNEON", "is Depthwise's kernel.", (*depth).anyWeights)
+	channelLoop(f, "depthwiseNEON", "is Depthwise's kernel.", (*depth).anyForward)
+	channelLoop(f, "depthwiseWeightsNEON", "is Depthwise's kernel.", (*depth).anyWeights)
 }
 
-// armChannels emits a kernel of Depthwise that goes through the channels, four or one
+// channelLoop emits a kernel of Depthwise that goes through the channels, four or one
 // at a time.
-func armChannels(f *neon.File, name, doc string, body func(k *depth)) {
+func channelLoop(f *neon.File, name, doc string, body func(k *depth)) {
 	a := f.Func(name, doc, "d *byte", "")
 	k := &depth{quad: quad{Func: a}, d: a.Arg("d"), c: a.R(), j: a.R(), tmp: a.R()}
 	rest := a.R()
@@ -151,7 +151,7 @@ func (k *depth) finish(label string, acc []neon.V) {
 		k.Op("ldr", b.v.S(), neon.At(k.d, b.off))
 		k.Op("dup", b.v.S4(), b.v.SLane(0))
 	}
-	armBounds(k.Func, lo, hi)
+	loadBounds(k.Func, lo, hi)
 	for _, a := range acc {
 		k.Copy(sum, shift)
 		k.do("fmla", sum, a, scale)
@@ -208,7 +208,8 @@ func (k *depth) weights(rows int) {
 
 // anyForward goes through the positions for filters of any width.
 func (k *depth) anyForward() {
-	x, y, n, row, w, r, px, t := k.pointer(layout.DepthX), k.pointer(layout.DepthY), k.get(layout.DepthN), k.R(), k.R(), k.R(), k.R(), k.R()
+	x, y, n, row, w, r, px, t := k.pointer(layout.DepthX), k.pointer(layout.DepthY), k.get(layout.DepthN), k.R(), k.R(),
+		k.R(), k.R(), k.R()
 	acc, v, weight := k.V(), k.V(), k.V()
 	k.Label(k.label + "position")
 	k.Zero(acc)
@@ -239,7 +240,8 @@ func (k *depth) anyForward() {
 
 // anyWeights adds to each tap's weights the products of its positions.
 func (k *depth) anyWeights() {
-	row, w, r, tap, t, x, y, n := k.pointer(layout.DepthX), k.pointer(layout.DepthW), k.get(layout.DepthTaps), k.R(), k.R(), k.R(), k.R(), k.R()
+	row, w, r, tap, t, x, y, n := k.pointer(layout.DepthX), k.pointer(layout.DepthW), k.get(layout.DepthTaps), k.R(),
+		k.R(), k.R(), k.R(), k.R()
 	k.Label(k.label + "row")
 	k.field(layout.DepthTapsW, t)
 	k.Go("MOVD %v, %v", row, tap)

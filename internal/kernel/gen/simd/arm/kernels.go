@@ -14,21 +14,21 @@ func Kernels() *neon.File {
 	emitTile(f, 2)
 	emitTile(f, 4)
 	peak(f)
-	bodies := armLinear()
+	bodies := linearBodies()
 	maps.Copy(bodies, acts())
 	for _, k := range layout.Rows {
 		rowKernel{k, bodies[k.Name]}.emit(f)
 	}
-	pools := armPools()
+	pools := poolBodies()
 	for _, k := range layout.Pools {
 		poolKernel{k, pools[k.Name]}.emit(f)
 	}
-	armDepthwise(f)
-	armMaxTap(f)
-	armLayerNorm(f)
-	armLayerNormGrad(f)
-	armExpSum(f)
-	armFolds(f)
+	depthwise(f)
+	maxTap(f)
+	layerNorm(f)
+	layerNormGrad(f)
+	expSum(f)
+	folds(f)
 	transpose(f)
 	winograd(f)
 	return f

@@ -7,8 +7,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
 )
 
-// armWindow is window for arm64: four channels of a 2 x 2 window.
-type armWindow struct {
+// window is window for arm64: four channels of a 2 x 2 window.
+type window struct {
 	quad
 	x    [4]neon.Operand // first row left, right, second row left, right
 	idx  neon.R
@@ -20,7 +20,7 @@ type armWindow struct {
 // poolKernel is a kernel over windows.
 type poolKernel struct {
 	layout.Kernel
-	body func(w *armWindow)
+	body func(w *window)
 }
 
 // emit goes through the windows, and through the channels of each.
@@ -28,14 +28,14 @@ func (k poolKernel) emit(f *neon.File) {
 	words := strings.Fields
 	params, _ := k.PoolParams()
 	a := f.Func(k.Name+"NEON", k.Doc, params, "")
-	w := &armWindow{m: pointers{}, v: pointers{}, s: regs{}, sum: regs{}}
+	w := &window{m: pointers{}, v: pointers{}, s: regs{}, sum: regs{}}
 	n, c, j := a.Arg("n"), a.Arg("c"), a.R()
 	a.Go("LSL $2, %v", c)
 	for _, name := range words(k.Scalars) {
 		w.s[name] = a.Broadcast(name)
 	}
 	if clamps[k.Name] {
-		armBounds(a, w.s["lo"], w.s["hi"])
+		loadBounds(a, w.s["lo"], w.s["hi"])
 	}
 	for _, name := range words(k.Mats) {
 		w.m[name] = a.Arg(name)
@@ -73,8 +73,8 @@ func (k poolKernel) emit(f *neon.File) {
 	a.Go("RET")
 }
 
-// armReduces goes through the windows for four channels at a time, and adds to the sums.
-func (k poolKernel) reduces(a *neon.Func, w *armWindow, n, c, j neon.R) {
+// reduces goes through the windows for four channels at a time, and adds to the sums.
+func (k poolKernel) reduces(a *neon.Func, w *window, n, c, j neon.R) {
 	words := strings.Fields
 	p, left, off := [4]neon.R{a.R(), a.R(), a.R(), a.R()}, a.R(), a.R()
 	w.idx = a.R()
@@ -126,7 +126,7 @@ func (k poolKernel) reduces(a *neon.Func, w *armWindow, n, c, j neon.R) {
 }
 
 // pixel loads an operand of the window's four pixels.
-func (w *armWindow) pixel(i int) neon.V {
+func (w *window) pixel(i int) neon.V {
 	v := w.V()
 	w.Op("ldr", v.Q(), w.x[i])
 	return v
@@ -134,7 +134,7 @@ func (w *armWindow) pixel(i int) neon.V {
 
 // largest leaves the maximum of the values in the first and the number of the first
 // that has it in the result; NaN is larger than numbers.
-func (w *armWindow) largest(vals [4]neon.V) (best, where neon.V) {
+func (w *window) largest(vals [4]neon.V) (best, where neon.V) {
 	best, where = vals[0], w.V()
 	w.Zero(where)
 	for i := 1; i < 4; i++ {
@@ -144,14 +144,14 @@ func (w *armWindow) largest(vals [4]neon.V) (best, where neon.V) {
 }
 
 // small returns a register with a small integer in every lane.
-func (w *armWindow) small(i int) neon.V {
+func (w *window) small(i int) neon.V {
 	v := w.V()
 	w.Op("movi", v.S4(), neon.Imm(i))
 	return v
 }
 
 // take replaces the best value, and its number by n, where v is larger or NaN.
-func (w *armWindow) take(v, n, best, where neon.V) {
+func (w *window) take(v, n, best, where neon.V) {
 	w.Scope(func() {
 		larger, number := w.V(), w.V()
 		w.do("fcmgt", larger, v, best)
@@ -163,13 +163,13 @@ func (w *armWindow) take(v, n, best, where neon.V) {
 }
 
 // storeIndex writes small integers as bytes, and changes them.
-func (w *armWindow) storeIndex(where neon.V) {
+func (w *window) storeIndex(where neon.V) {
 	w.Op("xtn", where.H4(), where.S4())
 	w.Op("xtn", where.B8(), where.H8())
 	w.Op("str", where.S(), neon.At(w.idx, 0))
 }
 
-func (w *armWindow) loadIndex() neon.V {
+func (w *window) loadIndex() neon.V {
 	v := w.V()
 	w.Op("ldr", v.S(), neon.At(w.idx, 0))
 	w.Op("ushll", v.H8(), v.B8(), neon.Imm(0))
@@ -178,27 +178,27 @@ func (w *armWindow) loadIndex() neon.V {
 }
 
 // indexMask returns the mask of lanes whose index is i.
-func (w *armWindow) indexMask(where neon.V, i int) neon.V {
+func (w *window) indexMask(where neon.V, i int) neon.V {
 	v := w.small(i)
 	w.do("cmeq", v, where, v)
 	return v
 }
 
-func (w *armWindow) maskedGradient() neon.V {
+func (w *window) maskedGradient() neon.V {
 	g := w.load(w.m["dy"])
 	w.unlessFlat(g, w.load(w.m["y"]), w.s["lo"], w.s["hi"])
 	return g
 }
 
-// armPools are poolKernels' bodies.
-func armPools() map[string]func(w *armWindow) {
-	return map[string]func(w *armWindow){
-		"maxPool": func(w *armWindow) {
+// poolBodies are poolKernels' bodies.
+func poolBodies() map[string]func(w *window) {
+	return map[string]func(w *window){
+		"maxPool": func(w *window) {
 			best, where := w.largest([4]neon.V{w.pixel(0), w.pixel(1), w.pixel(2), w.pixel(3)})
 			w.store(best, w.m["y"])
 			w.storeIndex(where)
 		},
-		"maxPoolGrad": func(w *armWindow) {
+		"maxPoolGrad": func(w *window) {
 			g, where := w.load(w.m["dy"]), w.loadIndex()
 			for i := range 4 {
 				v := w.indexMask(where, i)
@@ -206,7 +206,7 @@ func armPools() map[string]func(w *armWindow) {
 				w.Op("str", v.Q(), w.x[i])
 			}
 		},
-		"normMaxPool": func(w *armWindow) {
+		"normMaxPool": func(w *window) {
 			a, b := w.load(w.v["a"]), w.load(w.v["b"])
 			var vals [4]neon.V
 			for i := range vals {
@@ -219,7 +219,7 @@ func armPools() map[string]func(w *armWindow) {
 			w.store(best, w.m["y"])
 			w.storeIndex(where)
 		},
-		"normMaxPoolSums": func(w *armWindow) {
+		"normMaxPoolSums": func(w *window) {
 			g, where, x := w.maskedGradient(), w.loadIndex(), w.pixel(0)
 			for i := 1; i < 4; i++ {
 				w.bits("bit", x, w.pixel(i), w.indexMask(where, i))
@@ -228,7 +228,7 @@ func armPools() map[string]func(w *armWindow) {
 			w.do("fadd", w.sum["sum"], w.sum["sum"], g)
 			w.do("fmla", w.sum["dot"], g, x)
 		},
-		"normMaxPoolGrad": func(w *armWindow) {
+		"normMaxPoolGrad": func(w *window) {
 			g, where := w.maskedGradient(), w.loadIndex()
 			w.do("fmul", g, g, w.load(w.v["p"]))
 			q, r, c := w.load(w.v["q"]), w.load(w.v["r"]), w.load(w.v["mean"])
@@ -248,8 +248,8 @@ func armPools() map[string]func(w *armWindow) {
 	}
 }
 
-// armMaxTap is maxTap.
-func armMaxTap(f *neon.File) {
+// maxTap is maxTap.
+func maxTap(f *neon.File) {
 	k := f.Func("maxTapNEON", "is MaxTap's kernel.", layout.MaxTapParams, "")
 	n, c, step, x, y, idx := k.Arg("n"), k.Arg("c"), k.Arg("step"), k.Arg("x"), k.Arg("y"), k.Arg("idx")
 	j, tap := k.R(), k.V()
@@ -257,7 +257,7 @@ func armMaxTap(f *neon.File) {
 	k.Op("dup", tap.S4(), j.W())
 	k.Go("LSL $2, %v", c)
 	k.Go("LSL $2, %v", step)
-	w := &armWindow{quad: quad{Func: k, indexed: true, index: j}, idx: idx}
+	w := &window{quad: quad{Func: k, indexed: true, index: j}, idx: idx}
 	k.Label("pixel")
 	k.Go("MOVD ZR, %v", j)
 	k.Label("channels")

@@ -43,7 +43,7 @@ func (k rowKernel) emit(f *neon.File) {
 		s[n] = a.Broadcast(n)
 	}
 	if clamps[k.Name] {
-		armBounds(a, s["lo"], s["hi"])
+		loadBounds(a, s["lo"], s["hi"])
 	}
 	if k.Sums == "" {
 		k.maps(a, rows, cols, m, v, s)
@@ -53,7 +53,7 @@ func (k rowKernel) emit(f *neon.File) {
 	a.Go("RET")
 }
 
-// armMaps goes row by row.
+// maps goes row by row.
 func (k rowKernel) maps(a *neon.Func, left, cols neon.R, m, v pointers, s regs) {
 	j, rest := a.R(), a.R()
 	a.Label("row")
@@ -68,7 +68,7 @@ func (k rowKernel) maps(a *neon.Func, left, cols neon.R, m, v pointers, s regs) 
 	a.Go("BNE row")
 }
 
-// armReduces goes down a block of columns at a time: four registers wide, then one,
+// reduces goes down a block of columns at a time: four registers wide, then one,
 // then one value.
 func (k rowKernel) reduces(a *neon.Func, rest neon.R, m, v pointers, s regs) {
 	stride, j := a.Arg("stride"), a.R()
@@ -126,8 +126,8 @@ func (k rowKernel) reduces(a *neon.Func, rest neon.R, m, v pointers, s regs) {
 	}
 }
 
-// armLinear are linearKernels' bodies. Long: it is a table.
-func armLinear() map[string]rowBody {
+// linearBodies are linearKernels' bodies. Long: it is a table.
+func linearBodies() map[string]rowBody {
 	affine := func(q quad, m, v pointers) neon.V {
 		r := q.load(v["b"])
 		q.do("fmla", r, q.load(m["x"]), q.load(v["a"]))
@@ -225,11 +225,11 @@ func armLinear() map[string]rowBody {
 			q.do("fmul", r, r, s["a"])
 			q.store(r, m["y"])
 		},
-		"adam": armAdam,
+		"adam": adam,
 	}
 }
 
-func armAdam(q quad, m, _ pointers, s, _ regs) {
+func adam(q quad, m, _ pointers, s, _ regs) {
 	p, g := q.load(m["w"]), q.load(m["grad"])
 	q.do("fmla", g, p, s["decay"])
 	mean, d := q.load(m["mean"]), q.V()
@@ -252,13 +252,13 @@ func armAdam(q quad, m, _ pointers, s, _ regs) {
 	q.store(p, m["w"])
 }
 
-// armFolds are folds: four accumulators, then their combination in a fixed order.
-func armFolds(f *neon.File) {
-	armDot(f)
-	armLargest(f)
+// folds are folds: four accumulators, then their combination in a fixed order.
+func folds(f *neon.File) {
+	emitDot(f)
+	largest(f)
 }
 
-func armDot(f *neon.File) {
+func emitDot(f *neon.File) {
 	k := f.Func("dotNEON", "is the sum of x*y.", "n int, x, y *float32", "float32")
 	n, x, y := k.Arg("n"), k.Arg("x"), k.Arg("y")
 	k.Go("LSL $2, %v", n)

@@ -10,10 +10,10 @@ import (
 // tileRows is how many rows the tile has on arm64.
 const tileRows = 6
 
-// armTile is tileKernel for arm64: 6 rows of 2 or 4 registers. A's values are not
+// tile is tileKernel for arm64: 6 rows of 2 or 4 registers. A's values are not
 // spread over lanes, as a multiply-add can take one from a lane: where those of a row
 // follow each other, four are loaded at once and serve four steps.
-type armTile struct {
+type tile struct {
 	*neon.Func
 	vecs                      int
 	acc                       [][]neon.V // the sums
@@ -30,7 +30,7 @@ type armTile struct {
 
 func emitTile(f *neon.File, vecs int) {
 	name := fmt.Sprintf("tile%dNEON", vecs)
-	k := &armTile{Func: f.Func(name, fmt.Sprintf("computes tiles of %d x %d.", tileRows, 4*vecs), "t *byte", ""),
+	k := &tile{Func: f.Func(name, fmt.Sprintf("computes tiles of %d x %d.", tileRows, 4*vecs), "t *byte", ""),
 		vecs: vecs}
 	k.Frame(16*tileRows*vecs + 8) // the sums, for columns that do not fill registers
 	k.begin()
@@ -55,15 +55,15 @@ func emitTile(f *neon.File, vecs int) {
 }
 
 // field loads a field of the Tile.
-func (k *armTile) field(off int, r neon.R) { k.Go("MOVD %d(%v), %v", off, k.tile, r) }
+func (k *tile) field(off int, r neon.R) { k.Go("MOVD %d(%v), %v", off, k.tile, r) }
 
 // advance adds a field to a register.
-func (k *armTile) advance(r neon.R, off int) {
+func (k *tile) advance(r neon.R, off int) {
 	k.field(off, k.p)
 	k.Go("ADD %v, %v", k.p, r)
 }
 
-func (k *armTile) begin() {
+func (k *tile) begin() {
 	k.tile = k.Arg("t")
 	for _, r := range []*neon.R{&k.atA, &k.atC, &k.atAdd, &k.aOff, &k.cOff, &k.rows, &k.sumA, &k.sumB, &k.blocks,
 		&k.runs, &k.steps, &k.aStep, &k.bStep, &k.rowAdd, &k.p} {
@@ -79,14 +79,15 @@ func (k *armTile) begin() {
 	for _, l := range []struct {
 		off int
 		to  neon.R
-	}{{layout.TileA, k.atA}, {layout.TileC, k.atC}, {layout.TileAOff, k.aOff}, {layout.TileRows, k.rows}, {layout.TileAdd, k.atAdd}, {layout.TileCOff, k.cOff},
+	}{{layout.TileA, k.atA}, {layout.TileC, k.atC}, {layout.TileAOff, k.aOff}, {layout.TileRows, k.rows},
+		{layout.TileAdd, k.atAdd}, {layout.TileCOff, k.cOff},
 		{layout.TileAStep, k.aStep}, {layout.TileBStep, k.bStep}, {layout.TileRowAdd, k.rowAdd}} {
 		k.field(l.off, l.to)
 	}
 }
 
 // product sums A's rows times B over all blocks.
-func (k *armTile) product() {
+func (k *tile) product() {
 	for _, row := range k.acc {
 		for _, v := range row {
 			k.Zero(v)
@@ -139,7 +140,7 @@ func (k *armTile) product() {
 }
 
 // step adds one row of B times the values of A in that lane.
-func (k *armTile) step(lane int) {
+func (k *tile) step(lane int) {
 	for j := 0; j < k.vecs; j += 2 {
 		k.Op("ldp", k.b[0].Q(), k.b[1].Q(), neon.At(k.sumB, 16*j))
 		for i, row := range k.acc {
@@ -152,7 +153,7 @@ func (k *armTile) step(lane int) {
 }
 
 // scale multiplies columns.
-func (k *armTile) scale() {
+func (k *tile) scale() {
 	k.field(layout.TileScale, k.p)
 	k.Go("CBZ %v, unscaled", k.p)
 	for j := range k.vecs {
@@ -166,7 +167,7 @@ func (k *armTile) scale() {
 
 // shift adds the terms of columns and rows. They are added up first, so that equal
 // norms make the result symmetric.
-func (k *armTile) shift() {
+func (k *tile) shift() {
 	shift, row, sum := k.a[:k.vecs], k.b[0], k.b[1]
 	for _, v := range shift {
 		k.Zero(v)
@@ -197,7 +198,7 @@ func (k *armTile) shift() {
 }
 
 // store adds what is added element by element, applies the rectifier and stores.
-func (k *armTile) store() {
+func (k *tile) store() {
 	zero, six := k.a[4], k.a[5]
 	k.Zero(zero)
 	k.LoadNumber(six, 6)
@@ -228,7 +229,7 @@ func (k *armTile) store() {
 }
 
 // rectify applies the rectifier. NaN stays.
-func (k *armTile) rectify(skip string, vs []neon.V, zero, six neon.V) {
+func (k *tile) rectify(skip string, vs []neon.V, zero, six neon.V) {
 	k.Go("CBZ %v, %s", k.clamp, skip)
 	for _, v := range vs {
 		k.Op("fmax", v.S4(), v.S4(), zero.S4())
@@ -243,7 +244,7 @@ func (k *armTile) rectify(skip string, vs []neon.V, zero, six neon.V) {
 
 // partial stores columns that do not fill the registers, by way of the stack: four at a
 // time, then one.
-func (k *armTile) partial(zero, six neon.V) {
+func (k *tile) partial(zero, six neon.V) {
 	row, left, n, to, from := k.off[2], k.off[4], k.off[5], k.sumA, k.sumB
 	for i, acc := range k.acc {
 		for j, v := range acc {

@@ -15,10 +15,10 @@ type wino struct {
 
 // winograd emits the transforms, four channels at a time.
 func winograd(f *neon.File) {
-	armWinoFilter(f)
-	armWinoInput(f)
-	armWinoGradient(f)
-	armWinoOutput(f)
+	winoFilter(f)
+	winoInput(f)
+	winoGradient(f)
+	winoOutput(f)
 }
 
 func newArmWino(f *neon.File, name, doc, params string) *wino {
@@ -84,8 +84,8 @@ func (k *wino) patches(channels, more func(c neon.R)) {
 	k.Go("RET")
 }
 
-// armWinoFilter is winoFilter for n*4 filters.
-func armWinoFilter(f *neon.File) {
+// winoFilter is winoFilter for n*4 filters.
+func winoFilter(f *neon.File) {
 	k := newArmWino(f, "winoFilter", "transforms filters.", layout.WinoFilterParams)
 	n, tap, half := k.Arg("n"), k.Arg("tap"), k.Number(0.5)
 	k.scatter()
@@ -130,7 +130,7 @@ func armWinoFilter(f *neon.File) {
 	k.Go("RET")
 }
 
-func armWinoInput(f *neon.File) {
+func winoInput(f *neon.File) {
 	k := newArmWino(f, "winoInput", "transforms patches of the input.", layout.WinoInputParams)
 	row, pad, three := k.Arg("row"), k.Arg("pad"), k.R()
 	k.scatter()
@@ -165,7 +165,7 @@ func armWinoInput(f *neon.File) {
 	})
 }
 
-func armWinoGradient(f *neon.File) {
+func winoGradient(f *neon.File) {
 	k := newArmWino(f, "winoGradient", "transforms patches of the output's gradient.", layout.WinoInputParams)
 	row, pad := k.Arg("row"), k.Arg("pad")
 	k.scatter()
@@ -185,7 +185,7 @@ func armWinoGradient(f *neon.File) {
 	})
 }
 
-func armWinoOutput(f *neon.File) {
+func winoOutput(f *neon.File) {
 	k := newArmWino(f, "winoOutput", "transforms products to patches of the output.", layout.WinoOutputParams)
 	from, row := k.Arg("from"), k.Arg("row")
 	combine := func(to []neon.V, m [4]neon.V) {

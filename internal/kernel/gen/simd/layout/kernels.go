@@ -59,10 +59,13 @@ var Rows = []Kernel{
 	{"normGrad", "is dx = p*dy + q*(x - c) + r, 0 where x is at a bound.", "dx dy x", "p q r c", "lo hi", ""},
 	{"columnSums", "sums columns.", "x", "", "", "sum"},
 	{"columnMoments", "sums x - c and its square down columns.", "x", "c", "", "sum sq"},
-	{"normSums", "clears dy where y is at a bound and sums dy and dy*(x - c) down columns.", "dy y x", "c", "lo hi", "sum dot"},
+	{"normSums", "clears dy where y is at a bound and sums dy and dy*(x - c) down columns.", "dy y x", "c", "lo hi",
+		"sum dot"},
 	{"normSumsLinear", "sums dy and dy*(x - c) down columns.", "dy x", "c", "", "sum dot"},
-	{"normGradOf", "is dx = p*dy + q*(x - c) + r, dy taken as 0 where a*x + b is at a bound.", "dx dy x", "p q r c a b", "lo hi", ""},
-	{"normSumsOf", "sums dy and dy*(x - c) down columns, dy taken as 0 where a*x + b is at a bound.", "dy x", "c a b", "lo hi", "sum dot"},
+	{"normGradOf", "is dx = p*dy + q*(x - c) + r, dy taken as 0 where a*x + b is at a bound.", "dx dy x", "p q r c a b",
+		"lo hi", ""},
+	{"normSumsOf", "sums dy and dy*(x - c) down columns, dy taken as 0 where a*x + b is at a bound.", "dy x", "c a b",
+		"lo hi", "sum dot"},
 	{"axpy", "is y += a*x.", "y x", "", "a", ""},
 	{"scale", "is y = a*x.", "y x", "", "a", ""},
 	{"adam", "is a step of Adam.", "w grad mean sq", "", "decay shrink b1 b2 root eps step", ""},
@@ -82,7 +85,8 @@ var Pools = []Kernel{
 	{"maxPoolGrad", "gives dy to the largest of each window and 0 to the others.", "dy", "", "", ""},
 	{"normMaxPool", "keeps the largest of each window's clamp(a*x + b).", "y", "a b", "lo hi", ""},
 	{"normMaxPoolSums", "adds up dy and dy*(x - c), x each window's largest.", "dy y", "mean", "lo hi", "sum dot"},
-	{"normMaxPoolGrad", "is NormGrad in place, dy given to each window's largest.", "dy y", "p q r mean", "lo hi inLo inHi", ""},
+	{"normMaxPoolGrad", "is NormGrad in place, dy given to each window's largest.", "dy y", "p q r mean",
+		"lo hi inLo inHi", ""},
 }
 
 // The parameters of kernels.
