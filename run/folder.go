@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -214,10 +213,6 @@ func (s Snapshot) Embeddings() (*embedding.Table, error) {
 	return readEmbeddings(s.embeddings, s.labels)
 }
 
-// snapshotName matches the files of embeddings in record.SnapshotDir.
-var snapshotName = regexp.MustCompile(
-	`^([0-9]{4,})_(test|seen|train)_` + regexp.QuoteMeta(record.EmbeddingsSuffix) + `$`)
-
 // Snapshots lists the kept embeddings of a set in the order of epochs; see Snapshot.
 func (f *Folder) Snapshots(s Set) ([]Snapshot, error) {
 	entries, err := os.ReadDir(f.dir.Join(record.SnapshotDir))
@@ -228,12 +223,11 @@ func (f *Folder) Snapshots(s Set) ([]Snapshot, error) {
 	}
 	var out []Snapshot
 	for _, e := range entries {
-		m := snapshotName.FindStringSubmatch(e.Name())
-		if m == nil || m[2] != s.String() {
+		epoch, set, err := record.ParseSnapshot(e.Name())
+		switch {
+		case set != s.String():
 			continue
-		}
-		epoch, err := strconv.Atoi(m[1])
-		if err != nil {
+		case err != nil:
 			return nil, fmt.Errorf("%s: %w", f.dir.Join(record.SnapshotDir, e.Name()), err)
 		}
 		path := f.dir.Join(record.SnapshotDir, e.Name())

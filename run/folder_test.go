@@ -82,12 +82,15 @@ func TestFolder(t *testing.T) {
 		}
 	}
 	// Beyond four digits names are no longer in the order of the epochs.
-	for _, e := range []string{"10000", "9999"} {
-		if err := writeNameFile(dir, "snapshots/"+e+"_seen_embeddings.npy"); err != nil {
+	for _, e := range []string{"10000_seen", "9999_seen", "0003_validation"} {
+		if err := writeNameFile(dir, "snapshots/"+e+"_embeddings.npy"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if kept, err := f.Snapshots(SeenSet); err != nil || len(kept) != 2 || kept[0].Epoch != 9999 {
+		t.Errorf("%v, %+v", err, kept)
+	}
+	if kept, err := f.Snapshots(ValidationSet); err != nil || len(kept) != 1 || kept[0].Epoch != 3 {
 		t.Errorf("%v, %+v", err, kept)
 	}
 }

@@ -17,20 +17,16 @@ type filters struct {
 func convolution(c *call) []*tensor.Tensor {
 	c.RequireInputs(2)
 	x, ws := c.In[0], c.In[1].Shape
-	if len(x.Shape) < 3 || len(ws) != len(x.Shape) || !x.IsFloat() || !c.In[1].IsFloat() {
-		operator.Fail("its filters of shape %d do not fit an input of shape %d", ws, x.Shape)
+	if !x.IsFloat() || !c.In[1].IsFloat() {
+		operator.Fail("its input and its filters must hold floating-point numbers")
 	}
-	groups := c.Int("group", 1)
-	if groups < 1 || groups > operator.MaxSide || ws[1]*int(groups) != x.Shape[1] || ws[0]%int(groups) != 0 ||
-		ws[0] < 1 || tensor.Size(ws) == 0 {
-		operator.Fail("its filters of shape %d in %d groups do not fit an input of shape %d", ws, groups, x.Shape)
-	}
+	groups := spatial.Groups(&c.Call, x, c.In[1])
 	w := spatial.NewWindow(&c.Call, x.Shape[2:], ws[2:])
 	var y *tensor.Tensor
 	if len(ws) == 4 && w.IsDense() && x.Len() > 0 {
-		y = c.convImage(w, int(groups))
+		y = c.convImage(w, groups)
 	} else {
-		y = spatial.Convolve(&c.Call, c.weight(1), w, int(groups))
+		y = spatial.Convolve(&c.Call, c.weight(1), w, groups)
 	}
 	if c.HasInput(3) { // of FusedConv
 		y = c.Pair("Add", y, c.In[3])

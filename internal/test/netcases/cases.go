@@ -92,7 +92,8 @@ func Layers() map[string]*nn.Spec {
 				plain("a", 5), bn("an"), relu6, {Kind: nn.Conv, Name: "d", Out: 5, Kernel: 3, Pad: 1, Groups: -1,
 					NoBias: true}, bn("dn"), relu6, plain("b", 3), bn("bn")}}),
 	}
-	for _, more := range []map[string]*nn.Spec{activationCases(), productCases(), imageCases(), tokenCases(),
+	for _, more := range []map[string]*nn.Spec{aloneCases(), activationCases(), productCases(), imageCases(),
+		tokenCases(),
 		branchCases()} {
 		maps.Copy(cases, more)
 	}

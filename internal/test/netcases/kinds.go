@@ -35,12 +35,22 @@ func branch(k nn.Kind, name string, layers ...nn.Layer) nn.Layer {
 
 func newDropPath(rate float64) nn.Layer { return nn.Layer{Kind: nn.StochasticDepth, Rate: rate} }
 
-// activationCases returns every curved activation alone, after a norm, and inside and
+// aloneCases returns a case of every kind of which a layer needs no field.
+func aloneCases() map[string]*nn.Spec {
+	cases := map[string]*nn.Spec{}
+	for _, k := range nn.Kinds() {
+		if spec := newDenseCase(3, 4, 2, conv1("c", 12), newNamedLayer(k, "l")); spec.Check() == nil {
+			cases[string(k)+" alone"] = spec
+		}
+	}
+	return cases
+}
+
+// activationCases returns every curved activation after a norm, and inside and
 // after a residual sum.
 func activationCases() map[string]*nn.Spec {
 	cases := map[string]*nn.Spec{}
 	for _, k := range []nn.Kind{nn.SiLU, nn.HardSwish, nn.Sigmoid, nn.HardSigmoid, nn.GELU, nn.GELUTanh, nn.QuickGELU} {
-		cases[string(k)] = newDenseCase(3, 4, 2, conv1("c", 3), newLayer(k))
 		cases["norm "+string(k)] = newDenseCase(4, 5, 2, conv3("c", 3), batchNorm("n"), newLayer(k))
 		cases["residual of "+string(k)] = newDenseCase(3, 3, 2, conv3("x", 3),
 			branch(nn.Residual, "r", newLayer(k), conv3("a", 3), batchNorm("an")), newLayer(k))

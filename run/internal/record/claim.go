@@ -166,12 +166,9 @@ func (c *contents) isVacant() bool {
 var resultFiles = []string{MetricsFile, MetricsJSONFile, EventsFile, TimingFile, nn.WeightsFile, nn.SpecFile,
 	nn.QuantizationFile, ReportFile}
 
-// setPattern matches the files of embeddings at the end of a run, and snapshotPattern those in SnapshotDir.
-var (
-	setPattern = regexp.MustCompile(
-		`^(seen_|train_|gallery_|validation_)?(embeddings\.npy|embeddings\.network\.json|labels\.csv)$`)
-	snapshotPattern = regexp.MustCompile(`^[0-9]{4,}_(test|seen|train|validation)_(embeddings\.npy|labels\.csv)$`)
-)
+// setPattern matches the files of embeddings at the end of a run.
+var setPattern = regexp.MustCompile(
+	`^(seen_|train_|gallery_|validation_)?(embeddings\.npy|embeddings\.network\.json|labels\.csv)$`)
 
 // listFolder lists a folder, without the names in kept, which belong to the caller.
 func listFolder(dir string, kept []string) (*contents, error) {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"syscall"
 
 	"github.com/kindred-ml/kindred/embedding"
@@ -91,6 +93,20 @@ func (d Dir) WriteSnapshot(epoch int, set string, e Embeddings) error {
 		return d.ExplainDiskFull(err)
 	}
 	return d.WriteEmbeddings(filepath.Join(SnapshotDir, fmt.Sprintf("%04d_%s_", epoch, set)), e, embedding.Network{})
+}
+
+// snapshotPattern matches the files that WriteSnapshot writes.
+var snapshotPattern = regexp.MustCompile(`^([0-9]{4,})_(test|seen|train|validation)_(embeddings\.npy|labels\.csv)$`)
+
+// ParseSnapshot returns the epoch and the set of the embeddings that WriteSnapshot wrote to a file, whose name is
+// without its folder. The set is empty for other files.
+func ParseSnapshot(name string) (epoch int, set string, err error) {
+	m := snapshotPattern.FindStringSubmatch(name)
+	if m == nil || m[3] != EmbeddingsSuffix {
+		return 0, "", nil
+	}
+	epoch, err = strconv.Atoi(m[1])
+	return epoch, m[2], err
 }
 
 // ExplainDiskFull adds advice to the error of a full disk.

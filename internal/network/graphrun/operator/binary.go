@@ -92,6 +92,7 @@ func (c *Call) pairFunction(op string) pairLoop {
 	return nil
 }
 
+// simplePair is the loop of a function that has no kernel for whole rows.
 func simplePair(f func(a, b float32) float32) pairLoop {
 	return func(y, a, b []float32, sa, sb int) { applyPair(y, a, b, sa, sb, f) }
 }
@@ -103,6 +104,7 @@ func applyPair(y, a, b []float32, sa, sb int, f func(a, b float32) float32) {
 	}
 }
 
+// addNumber is y = a + b for one number b.
 func addNumber(y, a []float32, b float32) {
 	a = a[:len(y)]
 	for i, v := range a {

@@ -125,7 +125,7 @@ func (c *Call) find(name string, typ onnx.AttrType) *onnx.Attr {
 	return x
 }
 
-// Int, Float, Text and List read an attribute of their type. A list that is left out is nil.
+// Int reads an attribute that is an integer.
 func (c *Call) Int(name string, otherwise int64) int64 {
 	if x := c.find(name, onnx.AttrInt); x != nil {
 		return x.Int
@@ -133,6 +133,7 @@ func (c *Call) Int(name string, otherwise int64) int64 {
 	return otherwise
 }
 
+// Float reads an attribute that is a number.
 func (c *Call) Float(name string, otherwise float32) float32 {
 	if x := c.find(name, onnx.AttrFloat); x != nil {
 		return x.Float
@@ -140,6 +141,7 @@ func (c *Call) Float(name string, otherwise float32) float32 {
 	return otherwise
 }
 
+// Text reads an attribute that is a text.
 func (c *Call) Text(name, otherwise string) string {
 	if x := c.find(name, onnx.AttrString); x != nil {
 		return x.String
@@ -147,11 +149,17 @@ func (c *Call) Text(name, otherwise string) string {
 	return otherwise
 }
 
+// List reads an attribute that is a list of integers, nil if it is left out.
 func (c *Call) List(name string) []int64 {
 	if x := c.find(name, onnx.AttrInts); x != nil {
 		return x.Ints
 	}
 	return nil
+}
+
+// Count reads an integer that counts or measures, cut to what sides, windows and groups may be: negative numbers are 0.
+func (c *Call) Count(name string, otherwise int64) int {
+	return int(min(max(c.Int(name, otherwise), 0), MaxSide))
 }
 
 // Numbers returns the integers of an input or, in older opsets, of an attribute; ok is false

@@ -75,6 +75,7 @@ func shapeOf(c *Call) []*tensor.Tensor {
 	return Single(tensor.Integers([]int{len(out)}, out))
 }
 
+// sizeOf returns the number of values, as a tensor without axes.
 func sizeOf(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	return Single(tensor.Integers([]int{}, []int64{int64(tensor.Size(c.In[0].Shape))}))

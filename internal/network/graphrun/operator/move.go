@@ -87,6 +87,7 @@ func transpose(c *Call) []*tensor.Tensor {
 	return Single(c.Gather(x, to, stride, 0))
 }
 
+// permutation checks the order of axes that a Transpose asks for; left out, it is the reverse of all.
 func permutation(perm []int64, rank int) []int {
 	out := make([]int, rank)
 	if perm == nil {
@@ -245,6 +246,7 @@ func tile(c *Call) []*tensor.Tensor {
 	return Single(out.View(to))
 }
 
+// concat joins its inputs along an axis of the first.
 func concat(c *Call) []*tensor.Tensor {
 	c.RequireAllInputs()
 	return Single(c.Join(c.In, c.Axis("axis", 0, len(c.In[0].Shape))))
@@ -292,7 +294,7 @@ func (c *Call) Join(list []*tensor.Tensor, axis int) *tensor.Tensor {
 // of the channel, in mode CRD the inner one.
 func depthToSpace(c *Call) []*tensor.Tensor {
 	x := c.Input()
-	b := int(min(max(c.Int("blocksize", 0), 0), 1<<16))
+	b := c.Count("blocksize", 0)
 	if len(x.Shape) != 4 || b < 1 || x.Shape[1]%(b*b) != 0 {
 		Fail("its block size %d does not fit an input of shape %d", b, x.Shape)
 	}
@@ -310,7 +312,7 @@ func depthToSpace(c *Call) []*tensor.Tensor {
 // spaceToDepth is the inverse of depthToSpace in mode DCR.
 func spaceToDepth(c *Call) []*tensor.Tensor {
 	x := c.Input()
-	b := int(min(max(c.Int("blocksize", 0), 0), 1<<16))
+	b := c.Count("blocksize", 0)
 	if len(x.Shape) != 4 || b < 1 || x.Shape[2]%b != 0 || x.Shape[3]%b != 0 {
 		Fail("its block size %d does not fit an input of shape %d", b, x.Shape)
 	}

@@ -87,7 +87,7 @@ func groupNorm(c *Call) []*tensor.Tensor {
 	n, ch := x.Shape[0], x.Shape[1]
 	groups := ch
 	if c.Node.Op == "GroupNormalization" {
-		groups = int(min(max(c.Int("num_groups", 0), 0), MaxSide))
+		groups = c.Count("num_groups", 0)
 	}
 	if groups < 1 || ch%groups != 0 {
 		Fail("num_groups is %d, which does not divide %d channels", groups, ch)
@@ -278,10 +278,11 @@ func lpNorm(c *Call) []*tensor.Tensor {
 	return Single(y)
 }
 
-// lrn divides by a power of the squares of neighbouring channels.
+// lrn is y = x / (bias + alpha/size sum of x^2 over size neighbouring channels)^beta. Of an even size the channel
+// itself stands left of the middle.
 func lrn(c *Call) []*tensor.Tensor {
 	x := c.Floats(0)
-	wide := int(min(max(c.Int("size", 1), 1), MaxSide))
+	wide := max(c.Count("size", 1), 1)
 	alpha, beta, bias := float64(c.Float("alpha", 1e-4)), float64(c.Float("beta", 0.75)), float64(c.Float("bias", 1))
 	if len(x.Shape) < 3 {
 		Fail("its input of shape %d is not an image", x.Shape)
@@ -302,7 +303,8 @@ func lrn(c *Call) []*tensor.Tensor {
 	return Single(y)
 }
 
-// meanVariance is (x - mean) / deviation over some axes.
+// meanVariance is (x - mean) / (deviation + 1e-9) over the attribute axes, by default all but the channels. The values
+// of one result may lie apart in memory: they are gathered first.
 func meanVariance(c *Call) []*tensor.Tensor {
 	x := c.Floats(0)
 	list := c.List("axes")

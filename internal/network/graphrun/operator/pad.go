@@ -31,6 +31,7 @@ func centerCropPad(c *Call) []*tensor.Tensor {
 	return Single(c.Pad(x, before, after, "constant", zero))
 }
 
+// pad fills up before and after each axis with a value, or with what stands at or inside the border.
 func pad(c *Call) []*tensor.Tensor {
 	x := c.Input()
 	before, after, value := c.Pads(len(x.Shape))

@@ -41,9 +41,8 @@ func (c *Call) scaleOf(shape []int, scale, zero *tensor.Tensor, axis int64) (at 
 	}
 	k := Must(tensor.AxisOf(axis, len(shape)))
 	if len(scale.Shape) != 1 || scale.Len() != shape[k] {
-		Fail("its scales of shape %d do not fit axis %d of shape %d: scales of "+
-			"blocks are not supported", scale.Shape,
-			k, shape)
+		Fail("its scales of shape %d do not fit axis %d of shape %d: scales of blocks are not supported",
+			scale.Shape, k, shape)
 	}
 	inner, side := tensor.Size(shape[k+1:]), shape[k]
 	return func(i int) (float64, float64) { return value(i / inner % side) }
@@ -85,6 +84,7 @@ func dequantize(c *Call) []*tensor.Tensor {
 	return Single(c.fromSteps(x, at))
 }
 
+// fromSteps turns steps back into values.
 func (c *Call) fromSteps(x *tensor.Tensor, at func(int) (float64, float64)) *tensor.Tensor {
 	out := c.NewFloats(x.Shape)
 	for i, v := range x.Ints {

@@ -203,6 +203,7 @@ var integerReductions = map[string]func(v []int64) int64{
 	"ReduceMin": func(v []int64) int64 { return slices.Min(nonEmpty(v)) },
 }
 
+// wholeTotal is a sum that wraps.
 func wholeTotal(v []int64) (sum int64) {
 	for _, x := range v {
 		sum += x

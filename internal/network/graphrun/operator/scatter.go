@@ -15,6 +15,7 @@ var scatterFunctions = map[string]func(a, b float64) float64{
 	"max":  math.Max, "min": math.Min,
 }
 
+// scatterFunction is the one that the attribute reduction names.
 func (c *Call) scatterFunction() func(a, b float64) float64 {
 	how := c.Text("reduction", "none")
 	f := scatterFunctions[how]
@@ -57,9 +58,8 @@ func scatterND(c *Call) []*tensor.Tensor {
 	r := len(index.Shape)
 	if r == 0 || index.Shape[r-1] > len(out.Shape) ||
 		!slices.Equal(updates.Shape, slices.Concat(index.Shape[:r-1], out.Shape[index.Shape[r-1]:])) {
-		Fail("its updates of shape %d do not fit indices of shape %d and values of shape %d",
-			updates.Shape, index.Shape,
-			out.Shape)
+		Fail("its updates of shape %d do not fit indices of shape %d and values of shape %d", updates.Shape,
+			index.Shape, out.Shape)
 	}
 	blocks(out.Shape, index, 0, func(i, at, n int) {
 		for k := range n {

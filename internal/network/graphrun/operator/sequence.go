@@ -40,8 +40,10 @@ func (c *Call) element(i int) *tensor.Tensor {
 	return c.Clone(c.Contiguous(c.In[i]))
 }
 
+// sequenceEmpty makes a sequence of nothing: the type of its elements is not kept.
 func sequenceEmpty(*Call) []*tensor.Tensor { return Single(tensor.Sequence(nil)) }
 
+// sequenceConstruct makes a sequence of all inputs, at least one.
 func sequenceConstruct(c *Call) []*tensor.Tensor {
 	c.RequireAllInputs()
 	var list []*tensor.Tensor
@@ -77,6 +79,7 @@ func sequenceInsert(c *Call) []*tensor.Tensor {
 	return Single(tensor.Sequence(slices.Insert(slices.Clone(list), at, t)))
 }
 
+// sequenceErase takes the element at a place out, by default the last.
 func sequenceErase(c *Call) []*tensor.Tensor {
 	list := c.sequence()
 	if len(list) == 0 {
@@ -87,12 +90,14 @@ func sequenceErase(c *Call) []*tensor.Tensor {
 	return Single(tensor.Sequence(slices.Delete(slices.Clone(list), at, at+1)))
 }
 
+// sequenceAt returns the element at a place, which is not copied.
 func sequenceAt(c *Call) []*tensor.Tensor {
 	list := c.sequence()
 	c.RequireInputs(2)
 	return Single(list[c.placeIn(1, len(list), 0)])
 }
 
+// sequenceLength returns the number of elements.
 func sequenceLength(c *Call) []*tensor.Tensor {
 	return Single(tensor.Integers([]int{}, []int64{int64(len(c.sequence()))}))
 }

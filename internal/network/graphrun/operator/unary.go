@@ -49,6 +49,7 @@ func (c *Call) VectorFunction(op string) func(y, x []float32) {
 	return nil
 }
 
+// Elementwise is the loop of a function that has no kernel for vectors.
 func Elementwise(f func(x float32) float32) func(y, x []float32) {
 	return func(y, x []float32) {
 		y = y[:len(x)]
@@ -225,15 +226,19 @@ func (c *Call) testValues(f func(float64) bool) []*tensor.Tensor {
 	return Single(y)
 }
 
+// isNaN tells NaN by the one property that no number has: it differs from itself.
 func isNaN(c *Call) []*tensor.Tensor { return c.testValues(func(v float64) bool { return v != v }) }
 
+// isInf tells infinities, of one sign only if the attributes say so.
 func isInf(c *Call) []*tensor.Tensor {
 	up, down := c.Int("detect_positive", 1) != 0, c.Int("detect_negative", 1) != 0
 	return c.testValues(func(v float64) bool { return up && math.IsInf(v, 1) || down && math.IsInf(v, -1) })
 }
 
+// not is true where its input is 0.
 func not(c *Call) []*tensor.Tensor { return c.testValues(func(v float64) bool { return v == 0 }) }
 
+// bitwiseNot turns all bits of integers around, within their type.
 func bitwiseNot(c *Call) []*tensor.Tensor {
 	c.RequireInputs(1)
 	x := Must(c.In[0].Integers())

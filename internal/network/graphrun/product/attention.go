@@ -17,7 +17,7 @@ func heads(c *operator.Call, i int, attr string) *tensor.Tensor {
 	case 4:
 		return x
 	case 3:
-		n := int(min(max(c.Int(attr, 0), 0), 1<<20))
+		n := c.Count(attr, 0)
 		if n < 1 || s[2]%n != 0 {
 			operator.Fail("%s is %d, which does not divide an input of %d channels", attr, n, s)
 		}
@@ -116,7 +116,7 @@ func rotary(c *operator.Call) []*tensor.Tensor {
 	cos := c.Floats(1)
 	sin := c.Floats(2)
 	batch, n, tokens, width := x.Shape[0], x.Shape[1], x.Shape[2], x.Shape[3]
-	turned := int(min(max(c.Int("rotary_embedding_dim", 0), 0), 1<<20))
+	turned := c.Count("rotary_embedding_dim", 0)
 	if turned == 0 {
 		turned = width
 	}

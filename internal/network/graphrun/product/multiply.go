@@ -9,6 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
+// matMulShape is the shape of a product x y of stacks of matrices, and that of the stack, to which both are broadcast.
 func matMulShape(x, y []int) (shape, batch []int) {
 	shape, batch, err := tensor.MatMulShape(x, y)
 	return operator.Must(shape, err), batch

@@ -57,19 +57,23 @@ func col2Im(c *operator.Call) []*tensor.Tensor {
 	}
 	y := c.NewFloats(append([]int{x.Shape[0], ch}, image...))
 	clear(y.Floats)
-	place := make([]int, len(image))
 	for k := range x.Shape[0] * ch {
-		for t, tap := range taps {
-			row := x.Floats[(k*len(taps)+t)*positions:][:positions]
-			for p, v := range row {
-				w.place(p, place)
-				if off := w.inside(place, tap); off >= 0 {
-					y.Floats[k*area+off] += v
-				}
+		w.spread(y.Floats[k*area:(k+1)*area], x.Floats[k*len(taps)*positions:], taps)
+	}
+	return operator.Single(y)
+}
+
+// spread adds rows of values, one for each tap, up at the places of an image that the windows took them from.
+func (w *Window) spread(image, rows []float32, taps [][]int) {
+	place, positions := make([]int, len(w.Out)), tensor.Size(w.Out)
+	for t, tap := range taps {
+		for p, v := range rows[t*positions : (t+1)*positions] {
+			w.place(p, place)
+			if off := w.inside(place, tap); off >= 0 {
+				image[off] += v
 			}
 		}
 	}
-	return operator.Single(y)
 }
 
 // band is how many positions are laid out side by side for a product.
@@ -94,6 +98,16 @@ func (w *Window) columns(dst, x []float32, from, to, channels int, taps [][]int)
 			}
 		}
 	}
+}
+
+// Groups reads in how many groups the channels of a convolution of x by filters f are, and checks that these fit.
+func Groups(c *operator.Call, x, f *tensor.Tensor) int {
+	n := c.Count("group", 1)
+	if len(x.Shape) < 3 || len(f.Shape) != len(x.Shape) || n < 1 || f.Shape[1]*n != x.Shape[1] || f.Shape[0]%n != 0 ||
+		f.Len() == 0 {
+		operator.Fail("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape, n, x.Shape)
+	}
+	return n
 }
 
 // Convolve computes convolutions of any number of axes, with gaps, as products of the filters f with the values of
@@ -147,7 +161,7 @@ func addBias(c *operator.Call, y *tensor.Tensor, bias []float32) {
 func convTranspose(c *operator.Call) []*tensor.Tensor {
 	x := c.Floats(0)
 	f := c.Floats(1)
-	groups := int(min(max(c.Int("group", 1), 0), operator.MaxSide))
+	groups := c.Count("group", 1)
 	rank := len(x.Shape)
 	if rank < 3 || len(f.Shape) != rank || groups < 1 || f.Shape[0] != x.Shape[1] || x.Shape[1]%groups != 0 ||
 		f.Len() == 0 || x.Len() == 0 {
@@ -171,17 +185,8 @@ func convTranspose(c *operator.Call) []*tensor.Tensor {
 			product.DenseOf(sums.Floats, width, positions, false))
 		to := y.Floats[i*kg*area : (i+1)*kg*area]
 		c.RunRanges(kg, len(sums.Floats), func(lo, hi int) {
-			place := make([]int, len(w.Out))
 			for k := lo; k < hi; k++ {
-				for t, tap := range taps {
-					row := sums.Floats[(k*len(taps)+t)*positions:][:positions]
-					for p, v := range row {
-						w.place(p, place)
-						if off := w.inside(place, tap); off >= 0 {
-							to[k*area+off] += v
-						}
-					}
-				}
+				w.spread(to[k*area:(k+1)*area], sums.Floats[k*len(taps)*positions:], taps)
 			}
 		})
 	}
@@ -230,11 +235,7 @@ func spreading(c *operator.Call, in, kernel []int) *Window {
 
 // wholeConv is a convolution of integers: x less its zero by filters less theirs.
 func wholeConv(c *operator.Call, x, f *tensor.Tensor, zero int64) *tensor.Tensor {
-	groups := int(min(max(c.Int("group", 1), 0), operator.MaxSide))
-	if len(x.Shape) < 3 || len(f.Shape) != len(x.Shape) || groups < 1 || f.Shape[1]*groups != x.Shape[1] ||
-		f.Shape[0]%groups != 0 || f.Len() == 0 {
-		operator.Fail("its filters of shape %d in %d groups do not fit an input of shape %d", f.Shape, groups, x.Shape)
-	}
+	groups := Groups(c, x, f)
 	w := NewWindow(c, x.Shape[2:], f.Shape[2:])
 	out := c.New(append([]int{x.Shape[0], f.Shape[0]}, w.Out...), onnx.Int32)
 	if out.Len() == 0 {

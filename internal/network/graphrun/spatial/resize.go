@@ -55,6 +55,7 @@ func source[T float32 | float64](r *resizing, i int) T {
 	return (x+0.5)/scale - 0.5
 }
 
+// check refuses what this axis cannot be resized by.
 func (r *resizing) check() {
 	for _, known := range []struct {
 		what, value string
@@ -171,6 +172,7 @@ func resize(c *operator.Call) []*tensor.Tensor {
 	return operator.Single(resizeAll(c, x, plans, outside))
 }
 
+// resizeAll resizes one axis after the other: the kernels of several axes are products of those of each.
 func resizeAll(c *operator.Call, x *tensor.Tensor, plans []*resizing, outside float32) *tensor.Tensor {
 	for axis, r := range plans {
 		if r.in == r.out && r.scale == 1 && r.coordinates != "tf_crop_and_resize" {

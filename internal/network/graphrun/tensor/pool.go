@@ -64,7 +64,9 @@ func (p *Pool) Reclaim(t *Tensor) {
 }
 
 // Peak is the most bytes that were in use at once, Held those in use or kept, Limit the most that these may be.
-func (p *Pool) Peak() int64  { return p.peak }
+func (p *Pool) Peak() int64 { return p.peak }
+
+// Held is how many bytes the pool has, in use or not; Live how many of them tensors use; Limit the most that it takes.
 func (p *Pool) Held() int64  { return p.held }
 func (p *Pool) Live() int64  { return p.live }
 func (p *Pool) Limit() int64 { return p.most }
