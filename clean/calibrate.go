@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/compute/detection"
 )
 
@@ -217,11 +218,7 @@ func calibrateScores(asIs, wrong, sure []float64, deviations float64) (p []float
 	all, ratios := poolScores(asIs, wrong)
 	share = boundWrongShare(ratios, len(asIs), deviations)
 	for _, part := range splitByCertainty(sure) {
-		var there, given []float64
-		for _, i := range part {
-			there, given = append(there, asIs[i]), append(given, wrong[i])
-		}
-		_, own := poolScores(there, given)
+		_, own := poolScores(lists.At(asIs, part), lists.At(wrong, part))
 		share = min(share, boundWrongShare(own, len(part), 2))
 	}
 	return wrongPosterior(all, ratios, len(asIs), share), share
@@ -259,10 +256,7 @@ func splitByCertainty(sure []float64) [][]int {
 	if parts < 2 {
 		return nil
 	}
-	at := make([]int, len(sure))
-	for i := range at {
-		at[i] = i
-	}
+	at := lists.Indices(len(sure))
 	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(sure[a], sure[b]) })
 	var out [][]int
 	for k := range parts {

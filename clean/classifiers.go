@@ -31,9 +31,9 @@ func (p *foldPart) isWhole() bool {
 // findNeighbours finds the neighbours.
 func (p *foldPart) findNeighbours(ctx context.Context, k int) error {
 	p.k = k
-	queries, gallery := copyRows(p.x, p.heldOut), (*matrix.Dense)(nil)
+	queries, gallery := p.x.RowsAt(p.heldOut), (*matrix.Dense)(nil)
 	if !p.isWhole() {
-		gallery = copyRows(p.x, p.judges)
+		gallery = p.x.RowsAt(p.judges)
 	}
 	nb, err := eval.Nearest(ctx, queries, gallery, k, eval.RankOptions{})
 	if err != nil {
@@ -320,9 +320,9 @@ func (d *ridgeHead) predict(p *foldPart, h *evidence, lo, hi int, out *matrix.De
 }
 
 // countVotes counts the neighbours with an item's own label and with the suggested label.
-func (p *foldPart) countVotes(y []int, out *LabelErrors, number map[int64]int) {
+func (p *foldPart) countVotes(y []int, ids []int64, out *LabelErrors) {
 	for k, i := range p.heldOut {
-		to := number[out.Suggested[i]]
+		to, _ := slices.BinarySearch(ids, out.Suggested[i])
 		for _, j := range p.neighbours[k*p.k : (k+1)*p.k] {
 			switch y[j] {
 			case y[i]:
@@ -332,13 +332,4 @@ func (p *foldPart) countVotes(y []int, out *LabelErrors, number map[int64]int) {
 			}
 		}
 	}
-}
-
-// copyRows copies rows.
-func copyRows(x *matrix.Dense, rows []int) *matrix.Dense {
-	out := matrix.New(len(rows), x.Cols)
-	for k, i := range rows {
-		copy(out.Row(k), x.Row(i))
-	}
-	return out
 }

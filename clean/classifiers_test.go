@@ -7,6 +7,7 @@ import (
 
 	gonum "gonum.org/v1/gonum/mat"
 
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -63,7 +64,7 @@ func leaveOneOut(x *matrix.Dense, rest []int, y []int, classes int, trust []floa
 // each other or halves of the same size do.
 func TestHeadWithout(t *testing.T) {
 	x, labels := drawClasses(rand.New(rand.NewPCG(1, 7)), 3, 8, 4, 1.5)
-	y, _ := numberLabels(labels)
+	y, _ := lists.Rank[int](labels)
 	trust := make([]float64, len(y))
 	var even, odd []int
 	for i := range y {

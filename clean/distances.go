@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -87,10 +88,7 @@ func FindOutliers(ctx context.Context, x *matrix.Dense, k int, level float64) ([
 	if sd < 1e-9 {
 		sd, clearly = 1.2533*mean+1e-9, minOddRatioEven
 	}
-	order := make([]int, len(logs))
-	for i := range order {
-		order[i] = i
-	}
+	order := lists.Indices(len(logs))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logs[b], logs[a]) })
 	var out []Outlier
 	n := float64(len(logs))
@@ -140,11 +138,8 @@ func FindOverlaps(ctx context.Context, x *matrix.Dense, labels []int64, k int, l
 	if err != nil {
 		return nil, err
 	}
-	y, ids := numberLabels(labels)
-	rows := make([][]int, len(ids))
-	for i, c := range y {
-		rows[c] = append(rows[c], i)
-	}
+	y, ids := lists.Rank[int](labels)
+	rows := lists.Places(y, len(ids))
 	met := map[[2]int]bool{}
 	for e, j := range nb.Row {
 		a, b := y[e/k], y[j]
@@ -159,7 +154,7 @@ func FindOverlaps(ctx context.Context, x *matrix.Dense, labels []int64, k int, l
 		if len(a) < 2 || len(b) < 2 {
 			continue
 		}
-		both := copyRows(x, slices.Concat(a, b))
+		both := x.RowsAt(slices.Concat(a, b))
 		one, err := eval.Nearest(ctx, both, nil, 1, eval.RankOptions{})
 		if err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -38,7 +39,7 @@ func FindFailedPhotos(ctx context.Context, x *matrix.Dense, labels []int64, dist
 	case eval.Dot: // products have no scale
 		distance = eval.Euclidean
 	}
-	y, ids := numberLabels(labels)
+	y, ids := lists.Rank[int](labels)
 	if len(ids) < MinFailedClasses || x.Rows < MinFailedPhotos {
 		return nil, nil
 	}
@@ -76,10 +77,7 @@ func FindFailedPhotos(ctx context.Context, x *matrix.Dense, labels []int64, dist
 			groups[root(i)] = append(groups[root(i)], i)
 		}
 	}
-	of := make([][]int, len(ids))
-	for i, c := range y {
-		of[c] = append(of[c], i)
-	}
+	of := lists.Places(y, len(ids))
 	var out []int
 	for _, rows := range mixedGroups(groups, y, of) {
 		near := 0
@@ -88,7 +86,7 @@ func FindFailedPhotos(ctx context.Context, x *matrix.Dense, labels []int64, dist
 			if len(others) == 0 {
 				continue
 			}
-			nb, err := eval.Nearest(ctx, copyRows(x, []int{i}), copyRows(x, others), 1,
+			nb, err := eval.Nearest(ctx, x.RowsAt([]int{i}), x.RowsAt(others), 1,
 				eval.RankOptions{Distance: distance})
 			if err != nil {
 				return nil, err
@@ -110,10 +108,9 @@ func FindFailedPhotos(ctx context.Context, x *matrix.Dense, labels []int64, dist
 func mixedGroups(groups map[int][]int, y []int, of [][]int) (out [][]int) {
 	in := make([]int, len(of))
 	for g, rows := range groups {
-		count, most := map[int]int{}, 0
-		for _, i := range rows {
-			count[y[i]]++
-			most = max(most, count[y[i]])
+		count, most := lists.Count(lists.At(y, rows)), 0
+		for _, n := range count {
+			most = max(most, n)
 		}
 		if len(rows) < MinFailedPhotos || len(count) < MinFailedClasses || 4*most > 3*len(rows) {
 			delete(groups, g)
@@ -142,12 +139,8 @@ func mixedGroups(groups map[int][]int, y []int, of [][]int) (out [][]int) {
 func medianClassDistance(ctx context.Context, x *matrix.Dense, y []int, classes int, distance eval.Distance) (float64,
 	error) {
 	const compared = 30
-	rows := make([][]int, classes)
-	for i, c := range y {
-		rows[c] = append(rows[c], i)
-	}
 	var usual []float64
-	for _, of := range rows {
+	for _, of := range lists.Places(y, classes) {
 		if len(of) < 2 {
 			continue
 		}
@@ -155,7 +148,7 @@ func medianClassDistance(ctx context.Context, x *matrix.Dense, y []int, classes 
 		for k := range some {
 			some[k] = of[k*len(of)/len(some)]
 		}
-		nb, err := eval.Nearest(ctx, copyRows(x, some), nil, len(some)-1, eval.RankOptions{Distance: distance})
+		nb, err := eval.Nearest(ctx, x.RowsAt(some), nil, len(some)-1, eval.RankOptions{Distance: distance})
 		if err != nil {
 			return 0, err
 		}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/compute/detection"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/matrix"
@@ -173,21 +174,13 @@ func FindLabelErrors(ctx context.Context, labels []int64, opt Options, folds ...
 		out.Score[i] = max(out.Score[i], p)
 		out.WrongShare += out.Score[i] / float64(n)
 	}
-	size := make([]int, len(ids))
-	for _, c := range y {
-		size[c]++
-	}
-	for _, s := range size {
-		if s == 1 {
+	for _, size := range lists.Count(y) {
+		if size == 1 {
 			out.NumSingletons++
 		}
 	}
-	number := map[int64]int{}
-	for k, id := range ids {
-		number[id] = k
-	}
 	for _, p := range parts {
-		p.countVotes(y, out, number)
+		p.countVotes(y, ids, out)
 	}
 	return out, nil
 }
@@ -206,23 +199,11 @@ func (o *Options) setDefaults(labels []int64) (y []int, ids []int64, err error) 
 	}
 	o.Neighbours = cmp.Or(o.Neighbours, 15)
 	o.Rounds = cmp.Or(o.Rounds, 3)
-	y, ids = numberLabels(labels)
+	y, ids = lists.Rank[int](labels)
 	if len(ids) < 2 {
 		return nil, nil, errors.New("finding wrong labels needs at least two classes")
 	}
 	return y, ids, nil
-}
-
-// numberLabels numbers labels from 0 in their order, and returns the label of each number.
-func numberLabels(labels []int64) (y []int, ids []int64) {
-	ids = slices.Clone(labels)
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	y = make([]int, len(labels))
-	for i, l := range labels {
-		y[i], _ = slices.BinarySearch(ids, l)
-	}
-	return y, ids
 }
 
 // splitFolds checks the folds, and finds the neighbours that vote in each.
@@ -242,9 +223,7 @@ func splitFolds(ctx context.Context, folds []Fold, n int, opt *Options) ([]*fold
 		p := &foldPart{x: f.X}
 		p.heldOut = f.HeldOut
 		if f.HeldOut == nil {
-			for i := range n {
-				p.heldOut = append(p.heldOut, i)
-			}
+			p.heldOut = lists.Indices(n)
 			p.judges = p.heldOut
 		}
 		for _, i := range p.heldOut {
@@ -260,15 +239,8 @@ func splitFolds(ctx context.Context, folds []Fold, n int, opt *Options) ([]*fold
 	}
 	for k, p := range parts {
 		if p.judges == nil {
-			in := make([]bool, n)
-			for _, i := range p.heldOut {
-				in[i] = true
-			}
-			for i := range n {
-				if !in[i] {
-					p.judges = append(p.judges, i)
-				}
-			}
+			in := lists.Set(p.heldOut)
+			p.judges = slices.DeleteFunc(lists.Indices(n), func(i int) bool { return in[i] })
 		}
 		others := len(p.judges)
 		if p.isWhole() {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/compute/detection"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -107,7 +108,7 @@ func TestCounts(t *testing.T) {
 			if i%2 == 1 {
 				in, rest = other, even
 			}
-			rows, _ = nearestBySorting(copyRows(in, append(slices.Clone(rest), i)), len(rest), used)
+			rows, _ = nearestBySorting(in.RowsAt(append(slices.Clone(rest), i)), len(rest), used)
 			for e, r := range rows {
 				rows[e] = rest[r]
 			}
@@ -187,7 +188,7 @@ func TestPlainDisagreement(t *testing.T) {
 // regression without the item.
 func TestPlainConfident(t *testing.T) {
 	x, labels := drawClasses(rand.New(rand.NewPCG(7, 21)), 3, 9, 4, 0.7)
-	y, _ := numberLabels(labels)
+	y, _ := lists.Rank[int](labels)
 	n := len(y)
 	all, trust := make([]int, n), slices.Repeat([]float64{1}, n)
 	for i := range all {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/compute/detection"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -35,7 +36,7 @@ func TestMislabels(t *testing.T) {
 			for k, i := range at {
 				few[k] = labels[i]
 			}
-			x, labels = copyRows(x, at), few
+			x, labels = x.RowsAt(at), few
 		}
 		fmt.Println(part[0], part[2], x.Rows, "items")
 		for _, kind := range []string{"random", "look-alike"} {
@@ -89,7 +90,7 @@ func TestMislabels(t *testing.T) {
 // changeLabels changes labels: to any other, or to one of the two nearest classes.
 func changeLabels(x *matrix.Dense, labels []int64, kind string, rate float64, seed uint64) (noisy []int64,
 	wrong []bool) {
-	y, ids := numberLabels(labels)
+	y, ids := lists.Rank[int](labels)
 	alike := detection.ConfusableClasses(x, y, len(ids), maxLookAlikes)
 	rng := rand.New(rand.NewPCG(seed, 77))
 	noisy, wrong = slices.Clone(labels), make([]bool, len(labels))

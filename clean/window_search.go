@@ -193,8 +193,7 @@ func sampleWindow(dst *[side * side]float64, of *Fingerprint, at window, every i
 		two := of.grey[y0*side : (y0+2)*side]
 		for u := 0; u < side; u += every {
 			fx, g := share[u], two[left[u]:]
-			dst[k] = (1-fy)*((1-fx)*float64(g[0])+fx*float64(g[1])) +
-				fy*((1-fx)*float64(g[side])+fx*float64(g[side+1]))
+			dst[k] = (1-fy)*((1-fx)*float64(g[0])+fx*float64(g[1])) + fy*((1-fx)*float64(g[side])+fx*float64(g[side+1]))
 			k++
 		}
 	}

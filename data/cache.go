@@ -17,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/data/internal/tree"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/home"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/format/imagepack"
 )
@@ -72,8 +73,7 @@ func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error)
 			return nil, err
 		}
 		if err := imagepack.Create(path, key, func(w *imagepack.Writer) error {
-			return d.pack(ctx, w,
-				opt)
+			return d.pack(ctx, w, opt)
 		}); err != nil {
 			return nil, err
 		}
@@ -99,11 +99,7 @@ func CacheHome() (string, error) {
 
 // cacheKey hashes everything that the content of the cache depends on.
 func (d *Dataset) cacheKey(ctx context.Context, src *tree.Files, opt CacheOptions) (imagepack.Key, error) {
-	all := make([]int, src.Count())
-	for i := range all {
-		all[i] = i
-	}
-	sums := src.Digests(ctx, all)
+	sums := src.Digests(ctx, lists.Indices(src.Count()))
 	if err := ctx.Err(); err != nil {
 		return imagepack.Key{}, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data/internal/layout"
 	"github.com/kindred-ml/kindred/internal/base/classname"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 )
 
 // Column holds one label for every sample.
@@ -62,21 +63,10 @@ func NewColumn(name string, classes []string) Column {
 // newNumberColumn makes a column from arbitrary integer labels. The value of a class is its name
 // and its number.
 func newNumberColumn(name string, values []int64) Column {
-	c := Column{Name: name, IDs: make([]int64, len(values))}
-	seen := make(map[int64]int64)
-	for _, v := range values {
-		seen[v] = 0
-	}
-	for v := range seen {
-		c.Numbers = append(c.Numbers, v)
-	}
-	slices.Sort(c.Numbers)
-	for i, v := range c.Numbers {
-		seen[v] = int64(i)
+	c := Column{Name: name}
+	c.IDs, c.Numbers = lists.Rank[int64](values)
+	for _, v := range c.Numbers {
 		c.Classes = append(c.Classes, strconv.FormatInt(v, 10))
-	}
-	for i, v := range values {
-		c.IDs[i] = seen[v]
 	}
 	return c
 }

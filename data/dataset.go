@@ -11,6 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -114,10 +115,7 @@ func (d *Dataset) Image(ctx context.Context, i int, dst *imaging.Image, dec *ima
 // All returns every sample as a Part, with the set's usual labels for training and scoring if it
 // has labels.
 func (d *Dataset) All() *Part {
-	p := &Part{Data: d, Index: make([]int, d.Len())}
-	for i := range p.Index {
-		p.Index[i] = i
-	}
+	p := &Part{Data: d, Index: lists.Indices(d.Len())}
 	label, err1 := d.Column("")
 	fine, err2 := d.Column(fineName)
 	if err1 == nil && err2 == nil {

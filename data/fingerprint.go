@@ -8,6 +8,8 @@ import (
 	"hash"
 	"math"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/lists"
 )
 
 // Fingerprint identifies the content of a data set, so that results of other data are not taken for results of these.
@@ -55,11 +57,7 @@ func (d *Dataset) Fingerprint() Fingerprint {
 		})
 	}
 	if d.Features != nil {
-		rows := make([]int, d.Features.Rows)
-		for i := range rows {
-			rows[i] = i
-		}
-		f.Features = d.FeaturesDigest(rows)
+		f.Features = d.FeaturesDigest(lists.Indices(d.Features.Rows))
 	}
 	return f
 }

@@ -66,9 +66,8 @@ func ConfusableNames(column string, classes []string) string {
 				"composed (NFC) and the other decomposed (NFD); give both the same name, unless they are meant to be "+
 				"two", other, name, column)
 		case ok:
-			return fmt.Sprintf("classes %+q and %+q of column %s are two, but differ only in capitals, spaces or "+
-				"the form "+
-				"of a number: give both the same name, unless they are meant to be two", other, name, column)
+			return fmt.Sprintf("classes %+q and %+q of column %s are two, but differ only in capitals, spaces or the "+
+				"form of a number: give both the same name, unless they are meant to be two", other, name, column)
 		}
 		seen[form] = name
 	}

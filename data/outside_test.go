@@ -12,8 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 )
 
-// lists makes data sets in which one list names the picture at path.
-func lists(t *testing.T, path string) map[string]layoutFiles {
+// listsNaming makes data sets in which one list names the picture at path.
+func listsNaming(t *testing.T, path string) map[string]layoutFiles {
 	t.Helper()
 	replace := func(l layoutFiles, file, old string) layoutFiles {
 		text := strings.Replace(string(l[file]), old, path, 1)
@@ -45,7 +45,7 @@ func lists(t *testing.T, path string) map[string]layoutFiles {
 func TestOutside(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret.png")
 	write(t, secret, picture(t, 3, 3, 77))
-	for where, l := range lists(t, filepath.ToSlash(secret)) {
+	for where, l := range listsNaming(t, filepath.ToSlash(secret)) {
 		if strings.HasPrefix(where, "images.txt") {
 			continue // all names of CUB are below images/
 		}
@@ -74,7 +74,7 @@ func TestOutside(t *testing.T) {
 		}
 	}
 	for _, out := range []string{"../../../../../../../../etc/passwd", secret, "a/../../../x.png", "../.."} {
-		for where, l := range lists(t, filepath.ToSlash(out)) {
+		for where, l := range listsNaming(t, filepath.ToSlash(out)) {
 			if strings.HasPrefix(where, "images.txt") && out == secret {
 				continue
 			}

@@ -2,7 +2,8 @@ package data
 
 import (
 	"fmt"
-	"slices"
+
+	"github.com/kindred-ml/kindred/internal/base/lists"
 )
 
 // Part is a list of samples of a data set with the labels in use. Position p of the part is sample
@@ -21,12 +22,10 @@ func (p *Part) Len() int { return len(p.Index) }
 
 // Subset returns the part with the samples at the given positions.
 func (p *Part) Subset(positions []int) *Part {
-	out := &Part{Data: p.Data, LabelClasses: p.LabelClasses, FineClasses: p.FineClasses}
-	for _, i := range positions {
-		out.Index = append(out.Index, p.Index[i])
-		if len(p.Label) > 0 {
-			out.Label, out.Fine = append(out.Label, p.Label[i]), append(out.Fine, p.Fine[i])
-		}
+	out := &Part{Data: p.Data, Index: lists.At(p.Index, positions), LabelClasses: p.LabelClasses,
+		FineClasses: p.FineClasses}
+	if len(p.Label) > 0 {
+		out.Label, out.Fine = lists.At(p.Label, positions), lists.At(p.Fine, positions)
 	}
 	return out
 }
@@ -45,10 +44,7 @@ func (p *Part) Coarse() (ids []int64, classes []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	ids = make([]int64, p.Len())
-	for pos, i := range p.Index {
-		ids[pos] = c.IDs[i]
-	}
+	ids = lists.At(c.IDs, p.Index)
 	if l := p.Data.Levels; l != nil && l.Scored == coarseName && samePartition(ids, p.Fine) {
 		return nil, nil, fmt.Errorf("the top folders of data set %s are its fine labels too, as %s: data.fine=%s "+
 			"takes the folders in them", p.Data.Name, l.Why, fineName)
@@ -77,13 +73,5 @@ func samePartition(a, b []int64) bool {
 // DenseLabels returns the training labels renumbered to 0..k-1 without gaps, in the order of their ids, and
 // the id of each new number.
 func (p *Part) DenseLabels() (labels, ids []int64) {
-	ids = slices.Clone(p.Label)
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	labels = make([]int64, len(p.Label))
-	for i, id := range p.Label {
-		at, _ := slices.BinarySearch(ids, id)
-		labels[i] = int64(at)
-	}
-	return labels, ids
+	return lists.Rank[int64](p.Label)
 }

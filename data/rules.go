@@ -120,8 +120,7 @@ func (c *Column) ParseClasses(list string) ([]bool, error) {
 		}
 	}
 	unknown := func(item string) error {
-		return fmt.Errorf("classes %q: no class %q: the %d classes of %q are numbered %d to "+
-			"%d", list, item, len(in),
+		return fmt.Errorf("classes %q: no class %q: the %d classes of %q are numbered %d to %d", list, item, len(in),
 			c.Name, lowest, highest)
 	}
 	for item := range strings.SplitSeq(list, ",") {

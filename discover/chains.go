@@ -50,7 +50,7 @@ func measureIsolation(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out
 		order := rng.Perm(y.Rows)
 		middle := y.Rows / 2
 		for _, halves := range [2][2][]int{{order[:middle], order[middle:]}, {order[middle:], order[:middle]}} {
-			known, asked := copyRows(y, halves[0]), copyRows(y, halves[1])
+			known, asked := y.RowsAt(halves[0]), y.RowsAt(halves[1])
 			merges, err := ward.Tree(ctx, ward.Squared(known))
 			if err != nil {
 				return out, err

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/base/enum"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -174,12 +175,12 @@ func (o *Options) setDefaults() error {
 func divideClass(ctx context.Context, x, even *matrix.Dense, j *measuredClass, u *usualScatter, opt Options,
 	rng *rand.Rand) (*Class, error) {
 	rows, sample := j.rows, j.sample
-	y := copyRows(even, sample)
+	y := even.RowsAt(sample)
 	c := &Class{P: j.p}
 	group := make([]int, len(sample))
 	var err error
 	if j.p <= opt.Level && len(sample) >= 2 {
-		if group, err = opt.chooseGroups(ctx, copyRows(x, sample), y, u, rng); err != nil {
+		if group, err = opt.chooseGroups(ctx, x.RowsAt(sample), y, u, rng); err != nil {
 			return nil, err
 		}
 	}
@@ -231,8 +232,7 @@ func (o *Options) chooseGroups(ctx context.Context, y, even *matrix.Dense, u *us
 // divideInto divides rows into k groups in the same way as groups.
 func (o *Options) divideInto(ctx context.Context, y *matrix.Dense, k int) ([]int, error) {
 	if o.Method == Density {
-		least := o.MinRows
-		least = cmp.Or(least, max(5, y.Rows/50))
+		least := cmp.Or(o.MinRows, max(5, y.Rows/50))
 		return hdbscan(ctx, distances(y), max(3, least/2), least)
 	}
 	merges, err := ward.Tree(ctx, ward.Squared(y))
@@ -244,9 +244,7 @@ func (o *Options) divideInto(ctx context.Context, y *matrix.Dense, k int) ([]int
 
 // maxGroups returns the largest number of groups of n rows.
 func (o *Options) maxGroups(n int) int {
-	least := o.MinRows
-	least = cmp.Or(least, 4)
-	return max(2, min(o.MaxSubClasses, n/least))
+	return max(2, min(o.MaxSubClasses, n/cmp.Or(o.MinRows, 4)))
 }
 
 // measureStability returns Kind.Stability of every group.
@@ -257,7 +255,7 @@ func (o *Options) measureStability(ctx context.Context, y *matrix.Dense, group [
 	for range o.Resamples {
 		at := rng.Perm(y.Rows)[:y.Rows*4/5]
 		slices.Sort(at)
-		now, err := o.divideInto(ctx, copyRows(y, at), n)
+		now, err := o.divideInto(ctx, y.RowsAt(at), n)
 		if err != nil {
 			return nil, err
 		}
@@ -298,11 +296,11 @@ func assignToNearestRow(x *matrix.Dense, rows, sample, group []int, n int) [][]i
 		return out
 	}
 	const block = 256
-	s := copyRows(x, sample)
+	s := x.RowsAt(sample)
 	for lo := 0; lo < len(rows); lo += block {
 		some := rows[lo:min(lo+block, len(rows))]
 		d := matrix.New(len(some), s.Rows)
-		matrix.SquaredDistances(copyRows(x, some), s, d)
+		matrix.SquaredDistances(x.RowsAt(some), s, d)
 		for k, i := range some {
 			near := 0
 			for j, v := range d.Row(k) {
@@ -318,12 +316,7 @@ func assignToNearestRow(x *matrix.Dense, rows, sample, group []int, n int) [][]i
 
 // chooseShown finds the exemplar of group g and its most different members.
 func chooseShown(d *matrix.Dense, sample, group []int, g, most int) (exemplar int, different []int) {
-	var in []int
-	for k, h := range group {
-		if h == g {
-			in = append(in, k)
-		}
-	}
+	in := slices.DeleteFunc(lists.Indices(len(group)), func(k int) bool { return group[k] != g })
 	best, least := in[0], -1.0
 	for _, k := range in {
 		var sum float64

@@ -214,7 +214,7 @@ func TestWard(t *testing.T) {
 		groups[i] = []int{i}
 	}
 	within := func(rows []int) (sum float64) {
-		c := centreRows(copyRows(x, rows))
+		c := centreRows(x.RowsAt(rows))
 		for _, v := range c.Data {
 			sum += float64(v) * float64(v)
 		}

@@ -51,8 +51,8 @@ func TestDistancesOfExemplars(t *testing.T) {
 				continue
 			}
 			alone := make([]int, len(j.sample))
-			plain, _ := chooseShown(distances(copyRows(y, j.sample)), j.sample, alone, 0, 1)
-			level, _ := chooseShown(distances(copyRows(even, j.sample)), j.sample, alone, 0, 1)
+			plain, _ := chooseShown(distances(y.RowsAt(j.sample)), j.sample, alone, 0, 1)
+			level, _ := chooseShown(distances(even.RowsAt(j.sample)), j.sample, alone, 0, 1)
 			if plain != level {
 				differ++
 			}

@@ -122,7 +122,7 @@ func findGapsOnce(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out evi
 		}
 		slices.Sort(held)
 		slices.Sort(rest)
-		known, asked := copyRows(y, rest), copyRows(y, held)
+		known, asked := y.RowsAt(rest), y.RowsAt(held)
 		merges, err := ward.Tree(ctx, ward.Squared(known))
 		if err != nil {
 			return out, err

@@ -1,10 +1,12 @@
 package discover
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -88,15 +90,7 @@ func spanningTree(ctx context.Context, d *matrix.Dense, core []float32) ([]ward.
 		out = append(out, ward.Merge{A: from[next], B: next, Height: float64(best[next])})
 		at = next
 	}
-	slices.SortStableFunc(out, func(a, b ward.Merge) int {
-		switch {
-		case a.Height < b.Height:
-			return -1
-		case a.Height > b.Height:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out, func(a, b ward.Merge) int { return cmp.Compare(a.Height, b.Height) })
 	return out, nil
 }
 
@@ -212,13 +206,12 @@ func assignUngrouped(d *matrix.Dense, group []int) {
 
 // renumberGroups numbers groups in the order of their first rows.
 func renumberGroups(group []int) []int {
-	number := map[int]int{}
 	out := make([]int, len(group))
-	for i, g := range group {
-		if _, ok := number[g]; !ok {
-			number[g] = len(number)
+	_, members := lists.Group(group)
+	for k, m := range members {
+		for _, i := range m {
+			out[i] = k
 		}
-		out[i] = number[g]
 	}
 	return out
 }

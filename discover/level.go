@@ -19,7 +19,7 @@ func levelScatter(ctx context.Context, x *matrix.Dense, classes []*measuredClass
 	d := x.Cols
 	within := matrix.New(d, d)
 	for _, c := range classes {
-		y := centreRows(copyRows(x, c.sample))
+		y := centreRows(x.RowsAt(c.sample))
 		if err := matrix.GemmContext(ctx, true, false, 1, y, y, 1, within); err != nil {
 			return nil, err
 		}

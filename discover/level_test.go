@@ -22,7 +22,7 @@ func TestLevelled(t *testing.T) {
 		classes[i%2].sample = append(classes[i%2].sample, i)
 	}
 	for _, c := range classes {
-		y := centreRows(copyRows(x, c.sample))
+		y := centreRows(x.RowsAt(c.sample))
 		for i := range y.Rows {
 			for a := range d {
 				for b := a; b < d; b++ {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+
+	"github.com/kindred-ml/kindred/internal/base/lists"
 )
 
 const (
@@ -78,7 +80,7 @@ func lineIsolation(y []float64, window int, rng *rand.Rand) (out [len(facingCoun
 		order := rng.Perm(len(y))
 		middle := len(y) / 2
 		for _, halves := range [2][2][]int{{order[:middle], order[middle:]}, {order[middle:], order[:middle]}} {
-			known, asked := selectRows(y, halves[0]), selectRows(y, halves[1])
+			known, asked := lists.At(y, halves[0]), lists.At(y, halves[1])
 			slices.Sort(known)
 			slices.Sort(asked)
 			cuts, bounds := lineTree(known), []int{0, len(known)}

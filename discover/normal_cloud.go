@@ -34,7 +34,7 @@ func newCloud(ctx context.Context, y *matrix.Dense, opt Options, rng *rand.Rand)
 	if y.Rows > maxComparedRows {
 		at := rng.Perm(y.Rows)[:maxComparedRows]
 		slices.Sort(at)
-		y = copyRows(y, at)
+		y = y.RowsAt(at)
 	}
 	c := centreRows(y)
 	dim := effectiveDimension(c)
@@ -122,12 +122,7 @@ func bestByBIC(merges []ward.Merge, n, most int, p float64) int {
 
 // centreRows returns the rows less their mean.
 func centreRows(x *matrix.Dense) *matrix.Dense {
-	mean := make([]float64, x.Cols)
-	for i := range x.Rows {
-		for j, v := range x.Row(i) {
-			mean[j] += float64(v) / float64(x.Rows)
-		}
-	}
+	mean, _ := meanAndScatter(x)
 	out := matrix.New(x.Rows, x.Cols)
 	for i := range x.Rows {
 		for j, v := range x.Row(i) {
@@ -154,15 +149,6 @@ func effectiveDimension(c *matrix.Dense) float64 {
 		return 0
 	}
 	return trace * trace / squares
-}
-
-// copyRows copies rows.
-func copyRows(x *matrix.Dense, rows []int) *matrix.Dense {
-	out := matrix.New(len(rows), x.Cols)
-	for k, i := range rows {
-		copy(out.Row(k), x.Row(i))
-	}
-	return out
 }
 
 // distances returns the distances between all rows of x, n x n.

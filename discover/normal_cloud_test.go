@@ -51,7 +51,7 @@ func TestBIC(t *testing.T) {
 							rows = append(rows, i)
 						}
 					}
-					for _, v := range centreRows(copyRows(x, rows)).Data {
+					for _, v := range centreRows(x.RowsAt(rows)).Data {
 						within += float64(v) * float64(v)
 					}
 				}
@@ -124,7 +124,7 @@ func TestCloud(t *testing.T) {
 		t.Errorf("equal rows: %v, %v", c, err)
 	}
 	for n, want := range map[int]bool{9: false, 10: true} {
-		c, err := newCloud(t.Context(), copyRows(several, sequence(n)), opt, rand.New(rand.NewPCG(1, 1)))
+		c, err := newCloud(t.Context(), several.RowsAt(sequence(n)), opt, rand.New(rand.NewPCG(1, 1)))
 		if err != nil || (c != nil) != want {
 			t.Errorf("%d rows: %v, %v", n, c, err)
 		}

@@ -69,7 +69,7 @@ func TestTold(t *testing.T) {
 				x.Row(i)[0] += c.apart * float32(k)
 				j.sample = append(j.sample, i)
 			}
-			j.mean, _ = meanAndScatter(copyRows(x, j.sample))
+			j.mean, _ = meanAndScatter(x.RowsAt(j.sample))
 			classes = append(classes, j)
 		}
 		got, err := (&classSet{even: x}).measureDetectionRate(t.Context(), x, classes, opt)

@@ -3,7 +3,9 @@ package discover
 import (
 	"context"
 	"math"
+	"slices"
 
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/matrix"
 )
@@ -34,10 +36,7 @@ func silhouettes(ctx context.Context, d *matrix.Dense, merges []ward.Merge, most
 			to[j] += float64(v)
 		}
 	}
-	alive := make([]int, most)
-	for g := range alive {
-		alive[g] = g
-	}
+	alive := lists.Indices(most)
 	nearest := make([]float64, n) // the least mean distance to another group
 	own := make([]float64, n)
 	for k := most; k >= 2; k-- {
@@ -73,12 +72,7 @@ func silhouettes(ctx context.Context, d *matrix.Dense, merges []ward.Merge, most
 			}
 		}
 		size[a] += size[b]
-		for at, g := range alive {
-			if g == b {
-				alive = append(alive[:at], alive[at+1:]...)
-				break
-			}
-		}
+		alive = slices.DeleteFunc(alive, func(g int) bool { return g == b })
 	}
 	return score, nil
 }

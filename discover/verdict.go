@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/kindred-ml/kindred/internal/base/enum"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/internal/compute/ward"
@@ -71,8 +72,7 @@ func (v *Verdict) String() string {
 			level)
 	}
 	return fmt.Sprintf("%s fall into groups (level %.3g %%; such groups may be bursts or backgrounds, not "+
-		"sub-classes: "+
-		"look at them)", of, level)
+		"sub-classes: look at them)", of, level)
 }
 
 // measuredClass is a class with its measurements.
@@ -182,8 +182,8 @@ func (s *classSet) forEachClass(ctx context.Context, classes []*measuredClass,
 // measure measures a class.
 func (c *measuredClass) measure(ctx context.Context, x *matrix.Dense, opt *Options, rng *rand.Rand) error {
 	c.sample = sampleRows(c.rows, opt.MaxRows, rng)
-	c.sample = selectRows(c.sample, distinctRows(ward.Squared(copyRows(x, c.sample))))
-	c.mean, c.scatter = meanAndScatter(copyRows(x, c.sample))
+	c.sample = lists.At(c.sample, distinctRows(ward.Squared(x.RowsAt(c.sample))))
+	c.mean, c.scatter = meanAndScatter(x.RowsAt(c.sample))
 	return c.findGaps(ctx, x, opt, rng)
 }
 
@@ -192,7 +192,7 @@ func (c *measuredClass) findGaps(ctx context.Context, x *matrix.Dense, opt *Opti
 	c.p = 1
 	if c.isTestable() {
 		var e evidence
-		e, err = findGaps(ctx, copyRows(x, sampleRows(c.sample, opt.MaxRows, rng)), rng)
+		e, err = findGaps(ctx, x.RowsAt(sampleRows(c.sample, opt.MaxRows, rng)), rng)
 		c.p = e.pValue()
 	}
 	return err
@@ -204,7 +204,7 @@ func (c *measuredClass) followChains(ctx context.Context, even *matrix.Dense, op
 	if c.p > 0.5 {
 		return nil
 	}
-	p, err := chainProbability(ctx, copyRows(even, sampleRows(c.sample, opt.MaxRows, rng)), rng)
+	p, err := chainProbability(ctx, even.RowsAt(sampleRows(c.sample, opt.MaxRows, rng)), rng)
 	c.p = max(c.p, p)
 	return err
 }
@@ -267,16 +267,7 @@ func sampleRows(rows []int, limit int, rng *rand.Rand) []int {
 	if len(rows) <= limit {
 		return rows
 	}
-	out := selectRows(rows, rng.Perm(len(rows))[:limit])
+	out := lists.At(rows, rng.Perm(len(rows))[:limit])
 	slices.Sort(out)
-	return out
-}
-
-// selectRows returns some of the rows.
-func selectRows[T any](rows []T, at []int) []T {
-	out := make([]T, len(at))
-	for k, i := range at {
-		out[k] = rows[i]
-	}
 	return out
 }

@@ -3,8 +3,8 @@ package embedding
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/format/columns"
 )
 
@@ -201,8 +201,7 @@ func (p pairing) rowReason() string {
 		return fmt.Sprintf("%s names no rows: its row i labels row i of %s", p.labels.sourceName(), p.t.sourceName())
 	}
 	return fmt.Sprintf("%s names its rows by %s and %s by %s: row i of the one labels row i of the other",
-		p.t.sourceName(),
-		named, p.labels.sourceName(), labelled)
+		p.t.sourceName(), named, p.labels.sourceName(), labelled)
 }
 
 // nameColumn returns the column that names the rows, or "" without such a column.
@@ -221,8 +220,8 @@ func (t *Table) reorder(order []int) *Table {
 	if order == nil {
 		return t
 	}
-	out := &Table{Files: takeElements(t.Files, order), Regions: takeElements(t.Regions, order),
-		Digests: takeElements(t.Digests, order),
+	out := &Table{Files: lists.At(t.Files, order), Regions: lists.At(t.Regions, order),
+		Digests: lists.At(t.Digests, order),
 		Skipped: t.Skipped, Network: t.Network, networkNote: t.networkNote, source: t.source, vectors: t.vectors}
 	for _, i := range order {
 		out.rows = append(out.rows, t.Row(i))
@@ -239,17 +238,5 @@ func (t *Table) reorder(order []int) *Table {
 
 // takeRows returns the labels of the rows of a list, in its order.
 func (c *Column) takeRows(rows []int) Column {
-	return Column{Name: c.Name, IDs: takeElements(c.IDs, rows), Text: takeElements(c.Text, rows)}
-}
-
-// takeElements returns the elements of s at the places of a list, or nil for a nil slice.
-func takeElements[E any](s []E, rows []int) []E {
-	if s == nil {
-		return nil
-	}
-	out := slices.Grow([]E{}, len(rows))
-	for _, i := range rows {
-		out = append(out, s[i])
-	}
-	return out
+	return Column{Name: c.Name, IDs: lists.At(c.IDs, rows), Text: lists.At(c.Text, rows)}
 }

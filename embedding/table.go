@@ -209,8 +209,7 @@ func (t *Table) Check() error {
 		case c.Name == "" || seen[c.Name]:
 			return fmt.Errorf("a column of labels called %q: the name is empty or used twice", c.Name)
 		case coordinate || columns.IsFile(c.Name) || slices.Contains(embeddingNames[:2], c.Name) ||
-			c.Name == columns.ID && t.ID != nil,
-			t.Files != nil && c.Name == columns.Region && c.allMatch(isRegion),
+			c.Name == columns.ID && t.ID != nil, t.Files != nil && c.Name == columns.Region && c.allMatch(isRegion),
 			t.Files != nil && c.Name == columns.Digest && c.allMatch(isDigest):
 			return fmt.Errorf("a column of labels called %q: files use this name for something else", c.Name)
 		}
@@ -288,8 +287,7 @@ func (t *Table) choose(names []string) ([]Column, error) {
 	if len(names) > 0 {
 		for _, n := range names {
 			c := t.Column(classname.Find(n, func(n string) bool {
-				return t.Column(n) != nil ||
-					t.skipReason(n) != nil
+				return t.Column(n) != nil || t.skipReason(n) != nil
 			}))
 			if err := t.skipReason(n); c == nil && err != nil {
 				return nil, err

@@ -32,6 +32,15 @@ func (m *Dense) Row(i int) []float32 {
 // At returns element (i, j).
 func (m *Dense) At(i, j int) float32 { return m.Row(i)[j] }
 
+// RowsAt returns copies of the rows at the given places.
+func (m *Dense) RowsAt(places []int) *Dense {
+	out := New(len(places), m.Cols)
+	for k, i := range places {
+		copy(out.Row(k), m.Row(i))
+	}
+	return out
+}
+
 // RowRange returns rows lo..hi-1 as a view.
 func (m *Dense) RowRange(lo, hi int) *Dense {
 	if lo < 0 || hi < lo || hi > m.Rows {

@@ -212,15 +212,6 @@ func groupColumn(rule string) string {
 	return rule
 }
 
-// countDistinct returns the number of different values.
-func countDistinct(ids []int64) int {
-	seen := make(map[int64]bool)
-	for _, id := range ids {
-		seen[id] = true
-	}
-	return len(seen)
-}
-
 // adviseSearch returns advice for photos whose labels are not enough for training.
 func adviseSearch(d *data.Dataset) string {
 	if d.Source == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/home"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/objective"
@@ -133,7 +134,7 @@ func (p *plan) computeStartFeatures(ctx context.Context) (*startFeatures, error)
 
 // featuresAt returns the features of the training samples at the given positions.
 func (p *plan) featuresAt(x *matrix.Dense, pos []int) *startFeatures {
-	return &startFeatures{x, labelsAt(p.split.Train.Label, pos), labelsAt(p.batches.population.lossLabels, pos)}
+	return &startFeatures{x, lists.At(p.split.Train.Label, pos), lists.At(p.batches.population.lossLabels, pos)}
 }
 
 // setIdentityHead makes the embedding layer, of n values, the identity.
@@ -163,8 +164,7 @@ func (p *plan) initHead(features *startFeatures) error {
 	if w == nil || min(x.Rows, x.Cols) < n.Dim && n.Head != wccnHead || len(w.Value) != n.Dim*x.Cols {
 		if n.Head == pcaHead {
 			return fmt.Errorf("network.head: %d principal components cannot be computed from %d samples of %d "+
-				"features: lower network.dim",
-				n.Dim, x.Rows, x.Cols)
+				"features: lower network.dim", n.Dim, x.Rows, x.Cols)
 		}
 		n.Head = randomHead
 		return nil

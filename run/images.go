@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
@@ -217,26 +218,16 @@ func sizeSample(sel *split.Parts, seed uint64) *data.Part {
 		all.Index = slices.Concat(all.Index, v.Index)
 		all.Label, all.Fine = slices.Concat(all.Label, v.Label), slices.Concat(all.Fine, v.Fine)
 	}
-	members := map[int64][]int{}
-	var ids []int64
-	for pos, id := range all.Fine {
-		if members[id] == nil {
-			ids = append(ids, id)
-		}
-		members[id] = append(members[id], pos)
-	}
+	_, members := lists.Group(all.Fine)
 	rng := rand.New(rand.NewPCG(seed, 0x512e))
-	rng.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	rng.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
 	var taken []int
-	for _, id := range ids {
-		m := members[id]
+	for _, m := range members {
 		if len(m) < 2 || len(taken) >= sizeImages {
 			continue
 		}
 		n := max(2, (len(m)*sizeImages+len(all.Index)-1)/len(all.Index))
-		for _, k := range rng.Perm(len(m))[:min(n, len(m))] {
-			taken = append(taken, m[k])
-		}
+		taken = append(taken, lists.At(m, rng.Perm(len(m))[:min(n, len(m))])...)
 	}
 	if len(taken) == 0 {
 		return nil

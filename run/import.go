@@ -151,10 +151,9 @@ func (m *Model) preparation() (onnxnet.Preparation, error) {
 		return onnxnet.Preparation{}, err
 	}
 	mean, std := norm.Numbers(in.C)
-	return onnxnet.Preparation{Pixels: pixels, Mean: mean, Std: std, BGR: norm.BGR && in.C > 1,
-		Fit: cmp.Or(d.Fit, defaultFit(in.C)), Shorter: d.Shorter, Resample: d.resampleFilter(),
-		RawColours: d.Colours == rawColours,
-		Distance:   m.Config.Eval.Distance}, nil
+	return onnxnet.Preparation{Pixels: pixels, Mean: mean, Std: std, BGR: norm.BGR && in.C > 1, Fit: cmp.Or(d.Fit,
+		defaultFit(in.C)), Shorter: d.Shorter, Resample: d.resampleFilter(), RawColours: d.Colours == rawColours,
+		Distance: m.Config.Eval.Distance}, nil
 }
 
 // loadSaved returns the network that nn.Net.Save wrote. path is the folder or one of its two

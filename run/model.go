@@ -15,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging/prepare"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run/internal/embedder"
@@ -172,7 +173,7 @@ func embedFeed(ctx context.Context, net train.Network, f *feed.Feed, batch int) 
 }
 
 // FineLabels returns the fine label of every row.
-func (e *Embeddings) FineLabels() []int64 { return labelsAt(e.Part.Fine, e.Pos) }
+func (e *Embeddings) FineLabels() []int64 { return lists.At(e.Part.Fine, e.Pos) }
 
 // rows returns the embeddings with the fine labels; nil if e is nil.
 func (e *Embeddings) rows() *validation.Rows {
@@ -192,20 +193,11 @@ func (e *Embeddings) columnSet(column string) *eval.Set {
 	if e == nil {
 		return nil
 	}
-	return &eval.Set{X: e.X, Labels: [][]int64{labelsAt(columnLabels(e.Part, column), e.Pos)}}
+	return &eval.Set{X: e.X, Labels: [][]int64{lists.At(columnLabels(e.Part, column), e.Pos)}}
 }
 
 // Labels returns the training label of every row.
-func (e *Embeddings) Labels() []int64 { return labelsAt(e.Part.Label, e.Pos) }
-
-// labelsAt returns the labels at the given positions.
-func labelsAt(labels []int64, pos []int) []int64 {
-	out := make([]int64, len(pos))
-	for i, p := range pos {
-		out[i] = labels[p]
-	}
-	return out
-}
+func (e *Embeddings) Labels() []int64 { return lists.At(e.Part.Label, e.Pos) }
 
 // Table returns the embeddings with the samples' items. If the set has labels, the table has the column label (the
 // fine class), and the column coarse (the training label) if that differs. If its samples may have several labels,

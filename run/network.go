@@ -381,8 +381,7 @@ func (p MemoryPlan) parts() []memoryPart {
 
 // Total is the sum of the parts.
 func (p MemoryPlan) Total() int64 {
-	return budget.Sum(p.Network, p.Optimizer, p.Loss, p.Activations, p.Batches, p.Pairs, p.Embeddings,
-		p.Features)
+	return budget.Sum(p.Network, p.Optimizer, p.Loss, p.Activations, p.Batches, p.Pairs, p.Embeddings, p.Features)
 }
 
 // String returns the total and the largest parts: 1.2 GiB (activations 1 GiB, network 120

@@ -127,8 +127,7 @@ func useCustomLoss(o *objective.Options, mining Section, opts *Options) error {
 		return errors.New("run.Options has Miner, which chooses whole triplets: leave Positives and Negatives out")
 	}
 	if opts.Miner != nil && (o.Loss.Terms().Tuples() == nil || len(o.Plus) > 0 || o.Memory > 0) {
-		return errors.New("run.Options.Miner needs a loss over triplets, without " +
-			"loss.plus and loss.memory")
+		return errors.New("run.Options.Miner needs a loss over triplets, without loss.plus and loss.memory")
 	}
 	return nil
 }

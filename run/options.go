@@ -174,9 +174,8 @@ func (s *StoppedError) Location() string { return s.Dir + " " + s.StoppedError.W
 // adviseSkipping adds advice to the error of an unreadable sample.
 func adviseSkipping(err error) error {
 	if u := (*data.UnreadableError)(nil); errors.As(err, &u) {
-		return option.Errorf("%w\n%s ends the run here; without it, unreadable samples are left out and named at "+
-			"the end", err,
-			keyStrict)
+		return option.Errorf("%w\n%s ends the run here; without it, unreadable samples are left out and named at the "+
+			"end", err, keyStrict)
 	}
 	return err
 }

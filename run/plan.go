@@ -9,6 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/split"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/run/internal/ranks"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -159,8 +160,8 @@ func (p *plan) newSetup() Setup {
 		{GallerySet.String(), p.split.Gallery}, {SeenSet.String(), p.split.Seen},
 	} {
 		if of.part != nil && (of.part != p.split.Query || of.name == TestSet.String()) {
-			s.Parts = append(s.Parts, PartSize{of.name, of.part.Len(), countDistinct(of.part.Fine),
-				countDistinct(of.part.Label)})
+			s.Parts = append(s.Parts, PartSize{of.name, of.part.Len(), len(lists.Set(of.part.Fine)),
+				len(lists.Set(of.part.Label))})
 		}
 	}
 	for _, why := range []string{p.split.Why, p.split.ValidationWhy} {

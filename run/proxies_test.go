@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/run/internal/wccn"
@@ -39,7 +40,7 @@ func startEmbeddings(t *testing.T, b *plan) (*matrix.Dense, []int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e.X, labelsAt(b.batches.population.lossLabels, e.Pos)
+	return e.X, lists.At(b.batches.population.lossLabels, e.Pos)
 }
 
 // TestProxiesStart: from a pretrained start a proxy points at the mean direction of its samples, whatever the loss, the

@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run/internal/embedder"
 	"github.com/kindred-ml/kindred/run/internal/record"
@@ -106,8 +107,7 @@ func (m *Model) Quantize(ctx context.Context, opt QuantizeOptions) (*QuantizedMo
 
 // calibrate returns the network in 8 bits, and the last batch that it was calibrated on.
 func (m *Model) calibrate(ctx context.Context, p *data.Part, opt *QuantizeOptions) (*train.Batch, *nn.Net, error) {
-	n := opt.Photos
-	n = cmp.Or(n, quantizePhotos)
+	n := cmp.Or(opt.Photos, quantizePhotos)
 	if n < 1 {
 		return nil, nil, fmt.Errorf("calibration on %d photos: must be at least 1", n)
 	}
@@ -125,7 +125,7 @@ func (m *Model) calibrate(ctx context.Context, p *data.Part, opt *QuantizeOption
 	}
 	var last train.Batch
 	done := 0
-	for b, err := range f.Data.Epoch(ctx, 0, slices.Collect(slices.Chunk(consecutive(part.Len()), 32))) {
+	for b, err := range f.Data.Epoch(ctx, 0, slices.Collect(slices.Chunk(lists.Indices(part.Len()), 32))) {
 		if err != nil {
 			return nil, nil, adviseSkipping(err)
 		}
@@ -146,14 +146,6 @@ func (m *Model) calibrate(ctx context.Context, p *data.Part, opt *QuantizeOption
 	}
 	net, err := m.Net.Quantized(quantization)
 	return &last, net, err
-}
-
-func consecutive(n int) []int {
-	pos := make([]int, n)
-	for i := range pos {
-		pos[i] = i
-	}
-	return pos
 }
 
 // measure scores the model on a set.

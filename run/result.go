@@ -64,9 +64,8 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 	}
 	res := &Result{Dir: t.plan.opts.Dir, Config: t.plan.cfg, Notes: t.plan.notes,
 		WaitShare: t.plan.feeds.training.Stats().WaitShare(), Duration: time.Since(t.startTime),
-		History: trained.History, Epoch: trained.Epoch, Scores: trained.Metrics,
-		Untrained: trained.Untrained, InterpolationWeight: trained.Place, WCCNSamples: t.numWCCNSamples,
-		Verdict: t.verdict(trained)}
+		History: trained.History, Epoch: trained.Epoch, Scores: trained.Metrics, Untrained: trained.Untrained,
+		InterpolationWeight: trained.Place, WCCNSamples: t.numWCCNSamples, Verdict: t.verdict(trained)}
 	if len(res.Untrained) > 0 && t.plan.split.Train.Data.Features == nil {
 		res.UntrainedSize = t.plan.cfg.Data.Size
 		if t.plan.untrained != nil {
@@ -211,10 +210,9 @@ func (t *trainer) verdict(r *train.Result) string {
 		says = strings.TrimSuffix(early+"; "+says, "; ")
 	}
 	if name := t.plan.start.missingDefault; name != "" {
-		random := fmt.Sprintf("this run started from random weights, because no pretrained network could be "+
-			"fetched: on photographs a pretrained start helps more than any other setting. Get one with "+
-			"'kindred weights get %s' on a machine with internet access, or name a file with "+
-			"network.pretrained, and train again", name)
+		random := fmt.Sprintf("this run started from random weights, because no pretrained network could be fetched: "+
+			"on photographs a pretrained start helps more than any other setting. Get one with 'kindred weights get "+
+			"%s' on a machine with internet access, or name a file with network.pretrained, and train again", name)
 		return strings.TrimSuffix(random+"; "+says, "; ")
 	}
 	return says
@@ -293,8 +291,7 @@ func (t *trainer) suggestRemedies(r *train.Result) string {
 	}
 	if classes < fewClasses {
 		ways = append(ways, fmt.Sprintf("photographs of more classes: from %d little is learned that tells other "+
-			"classes apart",
-			classes))
+			"classes apart", classes))
 	}
 	if samples < minSamplesPerClass*classes {
 		ways = append(ways, fmt.Sprintf("more photographs of each class: there are %.1f on average for training",

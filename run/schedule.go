@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/data/split"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -150,14 +151,11 @@ func defaultPatience(drawn int) int {
 // hasFewClasses reports whether few labels train and the test has no class of the training part. What is learned then
 // helps little with other classes.
 func hasFewClasses(parts *split.Parts) bool {
-	return countDistinct(parts.Train.Label) < fewClasses && hasOnlyUnseenClasses(parts)
+	return len(lists.Set(parts.Train.Label)) < fewClasses && hasOnlyUnseenClasses(parts)
 }
 
 // hasOnlyUnseenClasses reports whether the test has no class of the training part.
 func hasOnlyUnseenClasses(sel *split.Parts) bool {
-	in := map[int64]bool{}
-	for _, y := range sel.Train.Fine {
-		in[y] = true
-	}
+	in := lists.Set(sel.Train.Fine)
 	return !slices.ContainsFunc(sel.Query.Fine, func(y int64) bool { return in[y] })
 }

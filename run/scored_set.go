@@ -10,6 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/split"
 	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/run/internal/feed"
 	"github.com/kindred-ml/kindred/run/internal/validation"
 	"github.com/kindred-ml/kindred/run/internal/wccn"
@@ -418,7 +419,7 @@ func (s *scoredSet) gallerySize() (samples, classes int) {
 	if s.gallery != nil {
 		p = s.gallery
 	}
-	return p.Len(), countDistinct(p.Fine)
+	return p.Len(), len(lists.Set(p.Fine))
 }
 
 // withWCCN returns the set with its embeddings behind the layer.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/split"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -77,10 +78,7 @@ func selectParts(ctx context.Context, cfg *Config, d *data.Dataset, notes *notes
 
 // shareSample reports whether two parts share a sample.
 func shareSample(a, b *data.Part) bool {
-	in := make(map[int]bool, b.Len())
-	for _, i := range b.Index {
-		in[i] = true
-	}
+	in := lists.Set(b.Index)
 	return slices.ContainsFunc(a.Index, func(i int) bool { return in[i] })
 }
 

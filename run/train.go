@@ -274,8 +274,7 @@ func (t *trainer) checkConfig(o train.Origin) error {
 		}
 	}
 	return option.Errorf("%s differs from the configuration that the run was trained with: %s: restore it, or give "+
-		"changes by %s",
-		t.folder().ConfigPath(), diff, overrides)
+		"changes by %s", t.folder().ConfigPath(), diff, overrides)
 }
 
 // settingDifferences lists the settings in which two configurations differ, the first few by name; ""

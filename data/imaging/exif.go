@@ -9,6 +9,14 @@ import (
 // other files too.
 func trimEXIFPrefix(b []byte) []byte { return bytes.TrimPrefix(b, []byte("Exif\x00\x00")) }
 
+// exifBlock returns the EXIF block of a file, or nil without one.
+func (f *format) exifBlock(b []byte) []byte {
+	if f.exif == nil {
+		return nil
+	}
+	return f.exif(b)
+}
+
 // tiffOrientation reads tag 0x0112 of the first directory of a TIFF block.
 func tiffOrientation(b []byte) int {
 	const orientation = 0x0112

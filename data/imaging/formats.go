@@ -47,13 +47,6 @@ type format struct {
 
 func (f *format) readable() bool { return f.missing == nil || f.missing() == nil }
 
-func (f *format) exifBlock(b []byte) []byte {
-	if f.exif == nil {
-		return nil
-	}
-	return f.exif(b)
-}
-
 // FileFormat is a format of image files.
 type FileFormat struct {
 	// Name is as in Header.Format.

@@ -40,8 +40,7 @@ func openHEIC(_ context.Context, b []byte, size int64) (*source, error) {
 		return nil, err
 	}
 	x := &sandboxedFile{cfg: image.Config{Width: f.Primary.W, Height: f.Primary.H, ColorModel: color.YCbCrModel},
-		bytes: size,
-		grid:  partPixels(f)}
+		bytes: size, grid: partPixels(f)}
 	// Measured were 14 bytes, and 4 to put the opacity to the colours.
 	x.pixel.usual, x.pixel.most = 18, 22
 	opacity, multiplied := f.Opacity(f.Primary)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/kindred-ml/kindred/internal/base/lists"
 )
 
 // BalancedConfig describes batches of Classes x PerClass samples, each in Views rows.
@@ -79,8 +81,7 @@ type Balanced struct {
 	cfg     BalancedConfig
 	classes [][]int // indices by class, classes by ascending label
 	sizes   []int   // of the classes
-	labels  []int64
-	quotas  []int // visits of each class in an epoch, if Power is not 0
+	quotas  []int   // visits of each class in an epoch, if Power is not 0
 }
 
 // NewBalanced groups labels. It is an error if there are no labels or too few for the
@@ -97,21 +98,8 @@ func NewBalanced(labels []int64, cfg BalancedConfig) (*Balanced, error) {
 		return nil, fmt.Errorf("sampling: views is %d: must be at most %d", cfg.Views, maxViews)
 	}
 	b := &Balanced{cfg: cfg}
-	at := map[int64]int{}
-	for _, y := range labels {
-		if _, ok := at[y]; !ok {
-			at[y] = 0
-			b.labels = append(b.labels, y)
-		}
-	}
-	slices.Sort(b.labels)
-	for c, y := range b.labels {
-		at[y] = c
-	}
-	b.classes = make([][]int, len(b.labels))
-	for i, y := range labels {
-		b.classes[at[y]] = append(b.classes[at[y]], i)
-	}
+	of, different := lists.Rank[int](labels)
+	b.classes = lists.Places(of, len(different))
 	for _, c := range b.classes {
 		b.sizes = append(b.sizes, len(c))
 	}
@@ -241,10 +229,7 @@ type rounds struct {
 }
 
 func newRounds(n int, rng *rand.Rand) *rounds {
-	r := &rounds{order: make([]int, n), rng: rng}
-	for i := range r.order {
-		r.order[i] = i
-	}
+	r := &rounds{order: lists.Indices(n), rng: rng}
 	r.shuffle()
 	return r
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/kindred-ml/kindred/internal/base/lists"
 )
 
 // HierarchyConfig describes batches of Coarse x Fine x PerClass samples, each in
@@ -52,10 +54,7 @@ func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, 
 		return nil, fmt.Errorf("sampling: views is %d: must be at most %d", cfg.Views, maxViews)
 	}
 	h := &Hierarchical{cfg: cfg}
-	order := make([]int, len(coarse))
-	for i := range order {
-		order[i] = i
-	}
+	order := lists.Indices(len(coarse))
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(coarse[a], coarse[b]), cmp.Compare(fine[a], fine[b]))
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/classname"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
@@ -48,11 +49,11 @@ const (
 // of pictures, or if its files are on a server. why then gives the reason; it is "" if pictures
 // were compared. A picture that cannot be read resembles no other picture.
 func FindGroups(ctx context.Context, p *data.Part) (of []int, why string, err error) {
-	f := groupFinder{p: p, groupOf: make([]int, p.Len())}
-	for k := range f.groupOf {
-		f.groupOf[k] = k
+	f := groupFinder{p: p, groupOf: lists.Indices(p.Len())}
+	_, f.classes = lists.Group(p.Fine)
+	for _, m := range f.classes {
+		slices.SortStableFunc(m, func(a, b int) int { return classname.Compare(f.name(a), f.name(b)) })
 	}
-	f.listClasses()
 	f.joinNames()
 	switch {
 	case p.Data.Features != nil:
@@ -93,23 +94,6 @@ func (f *groupFinder) root(k int) int {
 func (f *groupFinder) join(a, b int) {
 	a, b = f.root(a), f.root(b)
 	f.groupOf[max(a, b)] = min(a, b)
-}
-
-// listClasses lists the classes.
-func (f *groupFinder) listClasses() {
-	at := map[int64]int{}
-	for k, id := range f.p.Fine {
-		c, ok := at[id]
-		if !ok {
-			c = len(f.classes)
-			at[id] = c
-			f.classes = append(f.classes, nil)
-		}
-		f.classes[c] = append(f.classes[c], k)
-	}
-	for _, m := range f.classes {
-		slices.SortStableFunc(m, func(a, b int) int { return classname.Compare(f.name(a), f.name(b)) })
-	}
 }
 
 func (f *groupFinder) name(k int) string { return f.p.Data.Names[f.p.Index[k]] }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 )
 
 // sceneImage draws a scene, moved by some pixels of 64 and made brighter by a factor.
@@ -104,7 +105,7 @@ func groupsByName(t *testing.T, d *data.Dataset) string {
 		t.Errorf("%v the second time, %v", again, err)
 	}
 	var out []string
-	for _, m := range groupMembers(of) {
+	for _, m := range lists.Places(of, len(of)) {
 		var names []string
 		for _, i := range m {
 			names = append(names, d.Names[i])
@@ -188,7 +189,7 @@ func TestNumbersThatSayNothing(t *testing.T) {
 		add(0, k, uint64(k/2)) // pairs
 	}
 	f.p = p
-	f.listClasses()
+	_, f.classes = lists.Group(p.Fine)
 	f.joinNumbers()
 	if f.groupOf[1] != 0 || f.groupOf[2] != 2 || f.groupOf[39] != 38 {
 		t.Errorf("pairs: %v", f.groupOf)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/enum"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 )
 
 // parseFold reads K/N with 1 <= K <= N and N >= 2.
@@ -27,8 +28,7 @@ func (s *Parts) applyFold(ctx context.Context, rule string, seed uint64, kept *g
 	}
 	k, n, ok := parseFold(arg)
 	if !ok || named && kind != "images" {
-		return nil, fmt.Errorf("fold %q: must be K/N (classes) or images:K/N, with 1 <= K <= N and N >= 2",
-			rule)
+		return nil, fmt.Errorf("fold %q: must be K/N (classes) or images:K/N, with 1 <= K <= N and N >= 2", rule)
 	}
 	unit := "classes"
 	var of []int // the fold of every position
@@ -66,18 +66,15 @@ func (s *Parts) applyFold(ctx context.Context, rule string, seed uint64, kept *g
 	return func() string {
 		return fmt.Sprintf("fold %d of %d of the training part, dealt by %s, replaces the test (%s of %s), "+
 			"which is not used; the rest trains (%s of %s)", k, n, unit, formatImages(s.Query.Len()),
-			formatClasses(len(fineClassSet(s.Query))), formatImages(s.Train.Len()),
-			formatClasses(len(fineClassSet(s.Train))))
+			formatClasses(len(lists.Set(s.Query.Fine))), formatImages(s.Train.Len()),
+			formatClasses(len(lists.Set(s.Train.Fine))))
 	}, nil
 }
 
 // sharesLabels reports whether the test has training labels, as with digits trained by parity.
 // Then training has not seen some classes, but has seen all labels.
 func (s *Parts) sharesLabels() bool {
-	trained := map[int64]bool{}
-	for _, y := range s.Train.Label {
-		trained[y] = true
-	}
+	trained := lists.Set(s.Train.Label)
 	return slices.ContainsFunc(s.Query.Label, func(y int64) bool { return trained[y] })
 }
 
@@ -93,41 +90,30 @@ func (s *Parts) dealClasses(n int, seed uint64) []int {
 // dealValues deals the different values at random into n folds whose sizes differ by at most one.
 // Values with the same mark are dealt one after the other.
 func dealValues(values []int64, mark map[int64]int64, n int, seed uint64) []int {
-	ids := slices.Clone(values)
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
+	of, different := lists.Rank[int](values)
+	order := lists.Indices(len(different))
 	rng := rand.New(rand.NewPCG(seed, 0xf01dc1a55))
-	rng.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
-	slices.SortStableFunc(ids, func(a, b int64) int { return int(mark[a] - mark[b]) })
-	in := make(map[int64]int, len(ids))
-	for i, id := range ids {
-		in[id] = i % n
+	rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	slices.SortStableFunc(order, func(a, b int) int { return int(mark[different[a]] - mark[different[b]]) })
+	fold := make([]int, len(order))
+	for i, k := range order {
+		fold[k] = i % n
 	}
-	of := make([]int, len(values))
-	for pos, id := range values {
-		of[pos] = in[id]
+	out := make([]int, len(of))
+	for pos, k := range of {
+		out[pos] = fold[k]
 	}
-	return of
+	return out
 }
 
 // dealImages deals the images of every class. A group goes to the fold with the fewest images of
 // the group's classes.
 func (s *Parts) dealImages(n int, seed uint64, groups []int) []int {
-	members := map[int64][]int{}
-	var ids []int64
-	for pos, id := range s.Train.Fine {
-		if members[id] == nil {
-			ids = append(ids, id)
-		}
-		members[id] = append(members[id], pos)
-	}
+	ids, members := lists.Group(s.Train.Fine)
 	if groups == nil {
-		groups = make([]int, s.Train.Len())
-		for pos := range groups {
-			groups[pos] = pos
-		}
+		groups = lists.Indices(s.Train.Len())
 	}
-	together := groupMembers(groups)
+	together := lists.Places(groups, len(groups))
 	rng := rand.New(rand.NewPCG(seed, 0xf01d1a6e))
 	of := make([]int, s.Train.Len())
 	for pos := range of {
@@ -138,8 +124,7 @@ func (s *Parts) dealImages(n int, seed uint64, groups []int) []int {
 		dealt[id] = make([]int, n)
 	}
 	next := 0
-	for _, id := range ids {
-		m := members[id]
+	for _, m := range members {
 		for _, k := range rng.Perm(len(m)) {
 			if of[m[k]] >= 0 {
 				continue
@@ -182,12 +167,11 @@ func (s *Parts) checkFolds(of []int, n int, unit string) error {
 				pairs++
 			}
 		}
-		have := formatClasses(len(fineClassSet(s.Train)))
+		have := formatClasses(len(lists.Set(s.Train.Fine)))
 		switch {
 		case len(classes) < 2:
 			return fmt.Errorf("fold %d has %s, but needs two or more, because with one class every neighbour is "+
-				"right; there "+
-				"are %s in all: take fewer folds", f+1, formatClasses(len(classes)), have)
+				"right; there are %s in all: take fewer folds", f+1, formatClasses(len(classes)), have)
 		case pairs == 0:
 			return fmt.Errorf("fold %d has no class with two images, so no image has a right neighbour: take fewer "+
 				"folds", f+1)

@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/enum"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 )
 
 // Rules of Selection.Group that are not columns.
@@ -92,17 +93,11 @@ func (k *grouper) groups(ctx context.Context, among []int) ([]int, error) {
 	if k.rule == "" || k.rule == GroupNone || k.groupOf != nil {
 		return k.groupOf, nil
 	}
-	k.groupOf = make([]int, k.d.Len())
-	for i := range k.groupOf {
-		k.groupOf[i] = i
-	}
+	k.groupOf = lists.Indices(k.d.Len())
 	values := make([]string, len(among)) // "" if unknown
 	switch k.rule {
 	case GroupFound:
-		p := &data.Part{Data: k.d, Index: among}
-		for _, i := range among {
-			p.Fine = append(p.Fine, k.fine.IDs[i])
-		}
+		p := &data.Part{Data: k.d, Index: among, Fine: lists.At(k.fine.IDs, among)}
 		found, why, err := FindGroups(ctx, p)
 		if err != nil {
 			return nil, err
@@ -179,11 +174,7 @@ func isMissing(v string) bool {
 
 // count counts the groups.
 func (k *grouper) count(among []int) {
-	size := map[int]int{}
-	for _, i := range among {
-		size[k.groupOf[i]]++
-	}
-	for _, n := range size {
+	for _, n := range lists.Count(lists.At(k.groupOf, among)) {
 		if n > 1 {
 			k.counts.Groups++
 			k.counts.Samples += n
@@ -198,15 +189,12 @@ func (k *grouper) partGroups(ctx context.Context, p *data.Part) ([]int, error) {
 	if of == nil || err != nil {
 		return nil, err
 	}
-	first := make(map[int]int, p.Len())
 	out := make([]int, p.Len())
-	for pos, i := range p.Index {
-		at, ok := first[of[i]]
-		if !ok {
-			at = pos
-			first[of[i]] = pos
+	_, members := lists.Group(lists.At(of, p.Index))
+	for _, m := range members {
+		for _, pos := range m {
+			out[pos] = m[0]
 		}
-		out[pos] = at
 	}
 	return out, nil
 }
@@ -236,8 +224,7 @@ func (k *grouper) keptMessage(whole int) string {
 		text = fmt.Sprintf("; %s in %d %s stay on one side", formatImages(k.counts.Samples), k.counts.Groups, what)
 	}
 	if whole > 0 {
-		text += fmt.Sprintf("; %s not divided (a single group)",
-			enum.Number(whole, "class is", "classes are"))
+		text += fmt.Sprintf("; %s not divided (a single group)", enum.Number(whole, "class is", "classes are"))
 	}
 	if k.why != "" {
 		text += "; " + k.why

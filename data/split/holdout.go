@@ -1,5 +1,7 @@
 package split
 
+import "github.com/kindred-ml/kindred/internal/base/lists"
+
 // holdout draws the samples to hold out of every class. It never divides a group.
 type holdout struct {
 	class   []int   // class of each position
@@ -20,22 +22,10 @@ func newHoldout(class, group, want []int, keep int) *holdout {
 		h.left[c]++
 	}
 	if group == nil {
-		h.group = make([]int, len(class))
-		for i := range h.group {
-			h.group[i] = i
-		}
+		h.group = lists.Indices(len(class))
 	}
-	h.members = groupMembers(h.group)
+	h.members = lists.Places(h.group, len(h.group))
 	return h
-}
-
-// groupMembers lists the positions of each group. A group is named by one of its positions.
-func groupMembers(group []int) [][]int {
-	out := make([][]int, len(group))
-	for i, g := range group {
-		out[g] = append(out[g], i)
-	}
-	return out
 }
 
 // draw goes through the positions of each class in order and takes the groups that bring the
@@ -109,9 +99,5 @@ func (h *holdout) holdOut(g int) {
 
 // classCounts returns the number of samples of a group by class.
 func (h *holdout) classCounts(g int) map[int]int {
-	out := make(map[int]int, 1)
-	for _, i := range h.members[g] {
-		out[h.class[i]]++
-	}
-	return out
+	return lists.Count(lists.At(h.class, h.members[g]))
 }

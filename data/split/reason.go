@@ -5,20 +5,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/enum"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 )
 
 // explainSplit explains how the samples were divided. reason is the reason of defaultSplit.
 func (s *Parts) explainSplit(reason string) string {
-	train, test, shared := fineClassSet(s.Train), fineClassSet(s.Query), s.sharedClasses()
+	train, test, shared := lists.Set(s.Train.Fine), lists.Set(s.Query.Fine), s.sharedClasses()
 	kind, arg, _ := strings.Cut(s.Split, ":")
 	var text string
 	switch {
 	case shared == 0:
-		text = fmt.Sprintf("%s (%s), and %s that training does not see are the test (%s)",
-			enum.Number(len(train), "class trains", "classes train"), formatImages(s.Train.Len()),
-			formatClasses(len(test)),
+		text = fmt.Sprintf("%s (%s), and %s that training does not see are the test (%s)", enum.Number(len(train),
+			"class trains", "classes train"), formatImages(s.Train.Len()), formatClasses(len(test)),
 			formatImages(s.numTested()))
 		if kind == "fold" {
 			text += ": fold " + strings.ReplaceAll(arg, "/", " of ")
@@ -26,7 +25,8 @@ func (s *Parts) explainSplit(reason string) string {
 	case shared == len(test) && shared == len(train):
 		text = fmt.Sprintf("all %s train (%s), and other images of the same classes are the test (%s)",
 			formatClasses(len(train)), formatImages(s.Train.Len()), formatImages(s.numTested()))
-		if slices.ContainsFunc(s.Train.Index, s.isQuery()) {
+		queries := lists.Set(s.Query.Index)
+		if slices.ContainsFunc(s.Train.Index, func(i int) bool { return queries[i] }) {
 			text = fmt.Sprintf("all %s train (%s), and the same images are the test", formatClasses(len(train)),
 				formatImages(s.Train.Len()))
 		}
@@ -50,8 +50,8 @@ func (s *Parts) explainSplit(reason string) string {
 
 // sharedClasses returns the number of classes that both train and test.
 func (s *Parts) sharedClasses() int {
-	n, test := 0, fineClassSet(s.Query)
-	for id := range fineClassSet(s.Train) {
+	n, test := 0, lists.Set(s.Query.Fine)
+	for id := range lists.Set(s.Train.Fine) {
 		if test[id] {
 			n++
 		}
@@ -61,35 +61,7 @@ func (s *Parts) sharedClasses() int {
 
 // numTested returns the number of samples that are queries or in the gallery.
 func (s *Parts) numTested() int {
-	if s.Query == s.Gallery {
-		return s.Query.Len()
-	}
-	in := s.isQuery()
-	n := s.Query.Len()
-	for _, i := range s.Gallery.Index {
-		if !in(i) {
-			n++
-		}
-	}
-	return n
-}
-
-// isQuery reports whether a sample is a query.
-func (s *Parts) isQuery() func(sample int) bool {
-	in := make(map[int]bool, s.Query.Len())
-	for _, i := range s.Query.Index {
-		in[i] = true
-	}
-	return func(sample int) bool { return in[sample] }
-}
-
-// fineClassSet returns the fine classes that p has samples of.
-func fineClassSet(p *data.Part) map[int64]bool {
-	in := make(map[int64]bool)
-	for _, id := range p.Fine {
-		in[id] = true
-	}
-	return in
+	return len(lists.Set(slices.Concat(s.Query.Index, s.Gallery.Index)))
 }
 
 func formatClasses(n int) string { return enum.Count(n, "class") }

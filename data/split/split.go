@@ -42,8 +42,7 @@ func defaultSplit(d *data.Dataset, fine *data.Column, s Selection) (split, reaso
 			enum.Number(len(fine.Classes), "class is", "classes are"))
 	}
 	if share > defaultShare {
-		reason += fmt.Sprintf(", and classes are small: two images are held out of %d, one to find the other",
-			typical)
+		reason += fmt.Sprintf(", and classes are small: two images are held out of %d, one to find the other", typical)
 	}
 	if len(fine.Classes) >= minDisjointClasses {
 		reason += " (data.split=classes keeps whole classes for the test)"

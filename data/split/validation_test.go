@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 )
 
 // sizes is a set without a split whose classes have the given numbers of images.
@@ -77,10 +78,10 @@ func TestValidation(t *testing.T) {
 		if !slices.Equal(again.Validation.Index, v.Index) || !slices.Equal(again.Train.Index, got.Train.Index) {
 			t.Errorf("%s: %s gives other parts", c.name, s.Validation)
 		}
-		if v.Len() != c.n || len(fineClassSet(v)) != c.classes || v.Len()+got.Train.Len() != c.d.Len() {
-			t.Errorf("%s: %d images of %d classes", c.name, v.Len(), len(fineClassSet(v)))
+		if v.Len() != c.n || len(lists.Set(v.Fine)) != c.classes || v.Len()+got.Train.Len() != c.d.Len() {
+			t.Errorf("%s: %d images of %d classes", c.name, v.Len(), len(lists.Set(v.Fine)))
 		}
-		trains := fineClassSet(got.Train)
+		trains := lists.Set(got.Train.Fine)
 		for pos, i := range v.Index {
 			if slices.Contains(got.Train.Index, i) || v.Fine[pos] != c.d.Columns[0].IDs[i] {
 				t.Errorf("%s: sample %d", c.name, i)

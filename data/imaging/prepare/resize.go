@@ -190,11 +190,9 @@ func (r *Resizer) setAxes(src *imaging.Image, v view, w, h int, mirror bool) {
 		panic(fmt.Sprintf("imaging: resize %v of a %d x %d image to %d x %d", box, src.W, src.H, w, h))
 	}
 	r.x.computeWeights(axisKey{in: src.W, step: src.C, lo: box.X0, hi: box.X1, whole: v.w, first: v.x, out: w,
-		filter: r.Filter,
-		mirror: mirror, rounded: r.Rounded})
+		filter: r.Filter, mirror: mirror, rounded: r.Rounded})
 	r.y.computeWeights(axisKey{in: src.H, step: 1, lo: box.Y0, hi: box.Y1, whole: v.h, first: v.y, out: h,
-		filter:  r.Filter,
-		rounded: r.Rounded})
+		filter: r.Filter, rounded: r.Rounded})
 }
 
 // pixels returns row y of a picture of three channels, with a byte after its last pixel.

@@ -30,20 +30,19 @@ type carsFile struct {
 // and cardatasettest.csv with headers). The official split is the metric-learning one: classes
 // 1-98 train, 99-196 test. If the classes have names, a second column has the make of each car.
 func readCars(_ context.Context, s *Set) error {
-	read := map[string]func(t tree.Tree, dir string) ([]carsFile, []string, error){
-		"cars_annos.mat": readCarsSingle, "cars_train_annos.mat": readCarsDevkit,
-		"anno_train.csv": readCarsPlainCSV, "cardatasettrain.csv": readCarsHeaderCSV,
+	read := map[string]func(r *carsReader) error{
+		"cars_annos.mat": (*carsReader).readSingle, "cars_train_annos.mat": (*carsReader).readDevkit,
+		"anno_train.csv": (*carsReader).readPlainCSV, "cardatasettrain.csv": (*carsReader).readHeaderCSV,
 	}
 	dir, form := path.Split(s.marks[0])
-	cars, classes, err := read[form](s.tree, dir)
-	if err != nil {
+	r := &carsReader{tree: s.tree, dir: dir, found: map[Role]string{}}
+	if err := read[form](r); err != nil {
 		return err
 	}
-	column := Column{Name: "class", Names: numberNames(1, classes)}
+	column := Column{Name: "class", Names: numberNames(1, r.classes)}
 	makes := Column{Name: "make"}
-	find := newFinder(s.tree)
-	for i, c := range cars {
-		if err := s.addListed(find.path(c, classes)); err != nil {
+	for i, c := range r.cars {
+		if err := s.addListed(r.find(c)); err != nil {
 			return fmt.Errorf("%s: annotation %d: %w", s.path(s.marks[0]), i+1, err)
 		}
 		column.Numbers = append(column.Numbers, c.class)
@@ -54,10 +53,19 @@ func readCars(_ context.Context, s *Set) error {
 		}
 	}
 	s.setLabels("class", column, Column{})
-	if s.Halves = true; len(classes) > 0 {
+	if s.Halves = true; len(r.classes) > 0 {
 		s.Columns = append(s.Columns, makes)
 	}
 	return nil
+}
+
+// carsReader reads the annotations.
+type carsReader struct {
+	tree    tree.Tree
+	dir     string // of the file that the layout was recognised by
+	cars    []carsFile
+	classes []string        // their names, if they are known
+	found   map[Role]string // the folder of the images of a side
 }
 
 // carMake returns the make in the name of a class such as "Aston Martin V8 Vantage Coupe 2012":
@@ -72,35 +80,27 @@ func carMake(class string) string {
 	return first
 }
 
-// finder searches the folders that redistributions put the images into.
-type finder struct {
-	t   tree.Tree
-	dir map[Role]string
-}
-
-func newFinder(t tree.Tree) *finder { return &finder{t, map[Role]string{}} }
-
-// path returns the path of the image of c: the name itself, or a file in one of the usual
-// folders, possibly below a folder named after the class. If there is no such file, it returns
-// the name, and reading the image gives the error.
-func (f *finder) path(c carsFile, classes []string) string {
+// find returns the path of the image of c: the name itself, or a file in one of the folders that redistributions put
+// the images into, possibly below a folder named after the class. If there is no such file, it returns the name, and
+// reading the image gives the error.
+func (r *carsReader) find(c carsFile) string {
 	side := "train"
 	if c.split != Train {
 		side = "test"
 	}
 	class := ""
-	if 1 <= c.class && c.class <= int64(len(classes)) {
-		class = strings.ReplaceAll(classes[c.class-1], "/", "-")
+	if 1 <= c.class && c.class <= int64(len(r.classes)) {
+		class = strings.ReplaceAll(r.classes[c.class-1], "/", "-")
 	}
 	dirs := []string{"", "cars_" + side, "cars_" + side + "/cars_" + side, side, "car_data/" + side,
 		"car_data/car_data/" + side, "car_ims"}
-	if known, ok := f.dir[c.split]; ok {
+	if known, ok := r.found[c.split]; ok {
 		dirs = slices.Insert(dirs, 0, known)
 	}
 	for _, dir := range dirs {
 		for _, p := range []string{path.Join(dir, c.name), path.Join(dir, class, c.name)} {
-			if f.t.Has(p) {
-				f.dir[c.split] = dir
+			if r.tree.Has(p) {
+				r.found[c.split] = dir
 				return p
 			}
 		}
@@ -108,104 +108,78 @@ func (f *finder) path(c carsFile, classes []string) string {
 	return c.name
 }
 
-func readMat(t tree.Tree, name string) (map[string]*matfile.Array, error) {
-	b, err := t.Read(name, nil)
+// roleOf returns the role of an annotation, of which number returns the number in a field.
+type roleOf func(number func(field string) (float64, error)) (Role, error)
+
+// readMat reads a .mat file: class names, if it has them, and with field the annotations with the name of an image in
+// that field.
+func (r *carsReader) readMat(name, field string, role roleOf) error {
+	b, err := r.tree.Read(name, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	arrays, err := matfile.Read(b)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path.Join(t.Location(), name), err)
+	if err == nil && field != "" {
+		err = r.addAnnotations(arrays["annotations"], field, role)
 	}
-	return arrays, nil
+	if err != nil {
+		return fmt.Errorf("%s: %w", path.Join(r.tree.Location(), name), err)
+	}
+	if names := arrays["class_names"]; names != nil && r.classes == nil {
+		for _, c := range names.Cells {
+			r.classes = append(r.classes, c.Text)
+		}
+	}
+	return nil
 }
 
-// readCarsSingle reads cars_annos.mat: annotations with relative_im_path,
+// readSingle reads cars_annos.mat: annotations with relative_im_path,
 // bbox_x1..bbox_y2, class and test, and class_names.
-func readCarsSingle(t tree.Tree, _ string) ([]carsFile, []string, error) {
-	const name = "cars_annos.mat"
-	arrays, err := readMat(t, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	classes := cellTexts(arrays["class_names"])
-	cars, err := annotations(arrays["annotations"], "relative_im_path",
-		func(field func(string) (float64, error)) (Role, error) {
-			test, err := field("test")
-			if test != 0 {
-				return Test, err
-			}
-			return Train, err
-		})
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path.Join(t.Location(), name), err)
-	}
-	return cars, classes, nil
+func (r *carsReader) readSingle() error {
+	return r.readMat("cars_annos.mat", "relative_im_path", func(number func(string) (float64, error)) (Role, error) {
+		test, err := number("test")
+		if test != 0 {
+			return Test, err
+		}
+		return Train, err
+	})
 }
 
-// readCarsDevkit reads the devkit, which has a file of annotations with fname for each side. The
+// readDevkit reads the devkit, which has a file of annotations with fname for each side. The
 // classes of the test side are in cars_test_annos_withlabels.mat.
-func readCarsDevkit(t tree.Tree, dir string) ([]carsFile, []string, error) {
-	var classes []string
-	if t.Has(dir + "cars_meta.mat") {
-		meta, err := readMat(t, dir+"cars_meta.mat")
-		if err != nil {
-			return nil, nil, err
+func (r *carsReader) readDevkit() error {
+	if meta := r.dir + "cars_meta.mat"; r.tree.Has(meta) {
+		if err := r.readMat(meta, "", nil); err != nil {
+			return err
 		}
-		classes = cellTexts(meta["class_names"])
 	}
-	var cars []carsFile
-	tests := []string{"cars_test_annos_withlabels.mat", "devkit/cars_test_annos_withlabels.mat", dir +
-		"cars_test_annos_withlabels.mat"}
-	files := []string{dir + "cars_train_annos.mat"}
-	if i := slices.IndexFunc(tests, t.Has); i >= 0 {
-		files = append(files, tests[i])
-	} else {
-		return nil, nil,
-			fmt.Errorf("%s: the classes of the test images are missing: add cars_test_annos_withlabels.mat",
-				t.Location())
+	const test = "cars_test_annos_withlabels.mat"
+	tests := []string{test, "devkit/" + test, r.dir + test}
+	at := slices.IndexFunc(tests, r.tree.Has)
+	if at < 0 {
+		return fmt.Errorf("%s: the classes of the test images are missing: add %s", r.tree.Location(), test)
 	}
-	for i, name := range files {
-		arrays, err := readMat(t, name)
-		if err != nil {
-			return nil, nil, err
+	for half, name := range []string{r.dir + "cars_train_annos.mat", tests[at]} {
+		role := func(func(string) (float64, error)) (Role, error) { return trainTest(half), nil }
+		if err := r.readMat(name, "fname", role); err != nil {
+			return err
 		}
-		r := trainTest(i)
-		side, err := annotations(arrays["annotations"], "fname",
-			func(func(string) (float64, error)) (Role, error) { return r, nil })
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", path.Join(t.Location(), name), err)
-		}
-		cars = append(cars, side...)
 	}
-	return cars, classes, nil
+	return nil
 }
 
-func cellTexts(a *matfile.Array) []string {
-	if a == nil {
-		return nil
-	}
-	var out []string
-	for _, c := range a.Cells {
-		out = append(out, c.Text)
-	}
-	return out
-}
-
-// annotations converts a struct array of annotations.
-func annotations(a *matfile.Array, nameField string,
-	split func(field func(string) (float64, error)) (Role, error)) ([]carsFile, error) {
+// addAnnotations adds the cars of a struct array of annotations.
+func (r *carsReader) addAnnotations(a *matfile.Array, nameField string, role roleOf) error {
 	if a == nil || a.Fields == nil {
-		return nil, errors.New("there is no struct array called annotations")
+		return errors.New("there is no struct array called annotations")
 	}
 	names := a.Fields[nameField]
 	if len(names) == 0 {
-		return nil, fmt.Errorf("annotations without field %s", nameField)
+		return fmt.Errorf("annotations without field %s", nameField)
 	}
-	out := make([]carsFile, len(names))
 	for i, n := range names {
 		if n.Text == "" {
-			return nil, fmt.Errorf("annotation %d has no %s", i+1, nameField)
+			return fmt.Errorf("annotation %d has no %s", i+1, nameField)
 		}
 		field := func(name string) (float64, error) {
 			values := a.Fields[name]
@@ -221,15 +195,12 @@ func annotations(a *matfile.Array, nameField string,
 			}
 			return v, nil
 		}
-		class, err := field("class")
-		if err != nil {
-			return nil, err
+		class, err1 := field("class")
+		split, err2 := role(field)
+		if err := cmp.Or(err1, err2); err != nil {
+			return err
 		}
-		r, err := split(field)
-		if err != nil {
-			return nil, err
-		}
-		c := carsFile{name: n.Text, class: int64(class), split: r}
+		c := carsFile{name: n.Text, class: int64(class), split: split}
 		x1, e1 := field("bbox_x1")
 		y1, e2 := field("bbox_y1")
 		x2, e3 := field("bbox_x2")
@@ -237,62 +208,57 @@ func annotations(a *matfile.Array, nameField string,
 		if errors.Join(e1, e2, e3, e4) == nil { // MATLAB counts pixels from 1
 			c.box = image.Rect(int(x1)-1, int(y1)-1, int(x2), int(y2))
 		}
-		out[i] = c
+		r.cars = append(r.cars, c)
 	}
-	return out, nil
+	return nil
 }
 
-// readCarsPlainCSV reads rows "file,x1,y1,x2,y2,class" without a header, and
+// readPlainCSV reads rows "file,x1,y1,x2,y2,class" without a header, and
 // the class names from names.csv, one on each line.
-func readCarsPlainCSV(t tree.Tree, _ string) ([]carsFile, []string, error) {
-	var classes []string
-	if t.Has("names.csv") {
-		err := eachLine(t, "names.csv", func(_ int, line string) error {
-			classes = append(classes, strings.Trim(line, `"`))
-			return nil
-		})
+func (r *carsReader) readPlainCSV() error {
+	if r.tree.Has("names.csv") {
+		names, err := readLines(r.tree, "names.csv")
 		if err != nil {
-			return nil, nil, err
+			return err
+		}
+		for _, name := range names {
+			r.classes = append(r.classes, strings.Trim(name, `"`))
 		}
 	}
-	var cars []carsFile
-	for i, name := range []string{"anno_train.csv", "anno_test.csv"} {
-		err := csvRows(t, name, false, func(_ int, _, row []string) error {
-			if len(row) != 6 {
+	return r.readCSV(false, "anno_train.csv", "anno_test.csv")
+}
+
+// readHeaderCSV reads files with the columns x1,y1,x2,y2,Class,image.
+func (r *carsReader) readHeaderCSV() error {
+	return r.readCSV(true, "cardatasettrain.csv", "cardatasettest.csv")
+}
+
+// readCSV reads the files of both sides.
+func (r *carsReader) readCSV(header bool, files ...string) error {
+	order := []string{"image", "x1", "y1", "x2", "y2", "class"}
+	for half, name := range files {
+		err := csvRows(r.tree, name, header, func(_ int, head, row []string) error {
+			if !header && len(row) != len(order) {
 				return fmt.Errorf("%d columns; expected file,x1,y1,x2,y2,class", len(row))
 			}
-			c, err := carsRow(row[0], row[5], row[1:5], trainTest(i))
-			cars = append(cars, c)
-			return err
-		})
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	return cars, classes, nil
-}
-
-// readCarsHeaderCSV reads files with the columns x1,y1,x2,y2,Class,image.
-func readCarsHeaderCSV(t tree.Tree, _ string) ([]carsFile, []string, error) {
-	var cars []carsFile
-	for i, name := range []string{"cardatasettrain.csv", "cardatasettest.csv"} {
-		err := csvRows(t, name, true, func(_ int, head, row []string) error {
-			var at [6]int
-			for k, column := range []string{"image", "x1", "y1", "x2", "y2", "class"} {
-				if at[k] = slices.Index(head, column); at[k] < 0 {
-					return fmt.Errorf("the header has columns %s; %s is missing", strings.Join(head, ","), column)
+			var values []string
+			for k, column := range order {
+				if header {
+					if k = slices.Index(head, column); k < 0 {
+						return fmt.Errorf("the header has columns %s; %s is missing", strings.Join(head, ","), column)
+					}
 				}
+				values = append(values, row[k])
 			}
-			c, err := carsRow(row[at[0]], row[at[5]], []string{row[at[1]], row[at[2]], row[at[3]], row[at[4]]},
-				trainTest(i))
-			cars = append(cars, c)
+			c, err := carsRow(values[0], values[5], values[1:5], trainTest(half))
+			r.cars = append(r.cars, c)
 			return err
 		})
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 	}
-	return cars, nil, nil
+	return nil
 }
 
 func carsRow(name, class string, box []string, split Role) (carsFile, error) {

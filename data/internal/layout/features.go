@@ -18,15 +18,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/rootfs"
 )
 
-// featureFiles returns the extensions of files of ready features. For Open, CSV files are
-// manifests.
-func featureFiles() []string { return []string{".npy", ".npz", ".safetensors", ".parquet"} }
-
-// isFeatures reports whether path names a file of ready features.
-func isFeatures(path string) bool {
-	return slices.Contains(featureFiles(), strings.ToLower(filepath.Ext(path)))
-}
-
 // openFeatures reads a set of ready features, one row for each sample, and their labels.
 // OpenOptions.Labels is a file that embedding.Read knows, matched by embedding.Table.WithLabels. If it is
 // empty, the labels are in the file of features or in a file beside it: NAME.labels.csv or .npy,
@@ -71,15 +62,18 @@ func openFeatures(ctx context.Context, path string, opt Options) (*Set, error) {
 			}
 		}
 	}
-	return s, s.addTable(from, opt.Columns, labels)
+	if err := from.CheckLabel(); err != nil {
+		return nil, err
+	}
+	if err := s.addTable(from, opt.Columns); err != nil {
+		return nil, fmt.Errorf("%s: %w", labels, err)
+	}
+	return s, nil
 }
 
 // addTable makes samples from the rows of a table. asked names further columns to read.
-func (s *Set) addTable(t *embedding.Table, asked []string, labels string) error {
-	if err := t.CheckLabel(); err != nil {
-		return err
-	}
-	if err := s.chooseLabelColumns(t.ColumnNames(), labels); err != nil {
+func (s *Set) addTable(t *embedding.Table, asked []string) error {
+	if err := s.chooseLabelColumns(t.ColumnNames()); err != nil {
 		return err
 	}
 	named := *t
@@ -90,14 +84,14 @@ func (s *Set) addTable(t *embedding.Table, asked []string, labels string) error 
 	}
 	t, err := s.labelledRows(&named, append([]string{s.Fine, s.Train}, asked...))
 	if err != nil {
-		return fmt.Errorf("%s: %w", labels, err)
+		return err
 	}
 	s.Features, s.Names = t.X, t.Files
 	for _, c := range t.Columns {
 		switch {
 		case c.Name == "split":
 			if err := s.readSplits(c.Text); err != nil {
-				return fmt.Errorf("%s: %w", labels, err)
+				return err
 			}
 		case c.Text != nil:
 			s.Columns = append(s.Columns, newValueColumn(c.Name, c.Text))
@@ -147,7 +141,7 @@ func (s *Set) readSplits(text []string) error {
 }
 
 // chooseLabelColumns chooses the columns for scoring and training by their names.
-func (s *Set) chooseLabelColumns(names []string, labels string) error {
+func (s *Set) chooseLabelColumns(names []string) error {
 	names = slices.DeleteFunc(names, func(n string) bool { return n == "split" })
 	for _, n := range []string{"fine", "label"} {
 		if s.Fine == "" && slices.Contains(names, n) {
@@ -159,7 +153,7 @@ func (s *Set) chooseLabelColumns(names []string, labels string) error {
 		s.Fine = rest[0]
 	}
 	if s.Fine == "" {
-		return fmt.Errorf("%s has columns %s: one must be called fine or label", labels, strings.Join(names, ", "))
+		return fmt.Errorf("none of the columns %s is called fine or label", strings.Join(names, ", "))
 	}
 	s.Train = s.Fine
 	if slices.Contains(names, "coarse") {

@@ -86,9 +86,8 @@ func (f *imageList) readFlat(s *Set, p *folderLayout) error {
 		why = ": no image has a label"
 	}
 	if !s.opt.Unlabelled {
-		return fmt.Errorf("%s: %s, so the set has no classes: put the images of each class into a "+
-			"separate folder, or list them in a manifest (kindred search and kindred embed need no classes)",
-			s.tree.Location(), where)
+		return fmt.Errorf("%s: %s, so the set has no classes: put the images of each class into a separate folder, or "+
+			"list them in a manifest (kindred search and kindred embed need no classes)", s.tree.Location(), where)
 	}
 	s.Layout = "files"
 	for _, file := range slices.Concat(f.loose, f.names) {

@@ -71,26 +71,11 @@ func (p *inatParser) document(j *inatJSON) error {
 		}
 		switch key {
 		case "images":
-			err = p.list(func() (int, error) {
-				var e inatImage
-				err := p.dec.Decode(&e)
-				j.Images = append(j.Images, e)
-				return len(e.File), err
-			})
+			err = readList(p, &j.Images, func(e *inatImage) int { return len(e.File) })
 		case "annotations":
-			err = p.list(func() (int, error) {
-				var e inatAnnotation
-				err := p.dec.Decode(&e)
-				j.Annotations = append(j.Annotations, e)
-				return 0, err
-			})
+			err = readList(p, &j.Annotations, func(*inatAnnotation) int { return 0 })
 		case "categories":
-			err = p.list(func() (int, error) {
-				var e inatCategory
-				err := p.dec.Decode(&e)
-				j.Categories = append(j.Categories, e)
-				return len(e.Name) + len(e.Super), err
-			})
+			err = readList(p, &j.Categories, func(e *inatCategory) int { return len(e.Name) + len(e.Super) })
 		default:
 			err = p.skip()
 		}
@@ -119,17 +104,18 @@ func (p *inatParser) delim(want json.Delim) error {
 	return err
 }
 
-// list reads a list. entry reads an entry and returns the length of its texts.
-func (p *inatParser) list(entry func() (text int, err error)) error {
+// readList reads a list, and counts its memory. length returns the length of an entry's texts.
+func readList[E any](p *inatParser, to *[]E, length func(*E) int) error {
 	if err := p.delim('['); err != nil {
 		return err
 	}
 	for p.dec.More() {
-		text, err := entry()
-		if err != nil {
+		var e E
+		if err := p.dec.Decode(&e); err != nil {
 			return err
 		}
-		p.taken += inatEntry + int64(text)
+		*to = append(*to, e)
+		p.taken += inatEntry + int64(length(&e))
 		if err := budget.Check(p.file, p.taken); err != nil {
 			return err
 		}

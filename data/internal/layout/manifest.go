@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/data/internal/tree"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/classname"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 )
 
 // manifestName is the manifest that Open looks for in a folder.
@@ -235,14 +236,14 @@ func (m *manifest) dropUnlabelled() error {
 
 // keepRows keeps the rows at the given places.
 func (m *manifest) keepRows(places []int) {
-	m.Names = pickElements(m.Names, places)
+	m.Names = lists.At(m.Names, places)
 	m.Files.Keep(places)
-	m.Roles, m.groups = pickElements(m.Roles, places), pickElements(m.groups, places)
-	m.labels, m.coarse, m.MultiLabels = pickElements(m.labels, places), pickElements(m.coarse, places),
-		pickElements(m.MultiLabels, places)
-	m.Boxes = pickElements(m.Boxes, places)
+	m.Roles, m.groups = lists.At(m.Roles, places), lists.At(m.groups, places)
+	m.labels, m.coarse, m.MultiLabels = lists.At(m.labels, places), lists.At(m.coarse, places),
+		lists.At(m.MultiLabels, places)
+	m.Boxes = lists.At(m.Boxes, places)
 	for i := range m.OtherColumns {
-		m.OtherColumns[i].Text = pickElements(m.OtherColumns[i].Text, places)
+		m.OtherColumns[i].Text = lists.At(m.OtherColumns[i].Text, places)
 	}
 }
 
@@ -298,18 +299,6 @@ func (m *manifest) addLabels(at, i int) int {
 		}
 	}
 	return len(m.MultiLabels[at]) - before
-}
-
-// pickElements returns the elements of a list at the given places; nil for a nil list.
-func pickElements[E any](list []E, places []int) []E {
-	if list == nil {
-		return nil
-	}
-	out := make([]E, len(places))
-	for k, i := range places {
-		out[k] = list[i]
-	}
-	return out
 }
 
 // toSlashes replaces backslashes in a path of a manifest from Windows by slashes, unless there is a file

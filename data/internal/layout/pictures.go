@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"sort"
-	"strings"
 	"sync"
 
 	"github.com/kindred-ml/kindred/data/internal/tree"
@@ -80,14 +78,11 @@ type reopeningReader struct {
 }
 
 func (r *reopeningReader) ReadAt(b []byte, at int64) (int, error) {
-	f, err := tree.OpenRanged(r.t, r.name)
+	f, err := tree.OpenUnchanged(r.t, r.name, r.state)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	if f.State != r.state {
-		return 0, errShardChanged
-	}
 	return f.ReadAt(b, at)
 }
 
@@ -169,7 +164,6 @@ func (o *pictureSet) finish() error {
 	if len(o.groups) == len(o.Names) {
 		o.Group = &Column{Name: o.opt.Group, Text: o.groups}
 	}
-	o.src.remote = tree.IsRemote(t)
 	return o.setShards(o.src)
 }
 
@@ -182,7 +176,6 @@ type pictureTables struct {
 	tables []*embedding.PictureFile
 	states []string
 	rows   []tableRow
-	remote bool
 
 	mu sync.Mutex
 	// many keeps pages of many images, which are costly to load for an image alone. few keeps pages of few
@@ -275,15 +268,12 @@ func (p *pageCache) forget(at tablePage, e *loadedPage) {
 	}
 }
 
-func (p *pictureTables) Digest(i int, buf []byte) (string, []byte, error) {
-	if at := p.rows[i]; p.remote && p.states[at.table] != "" {
-		return fmt.Sprintf("%s, row %d", p.states[at.table], at.row), buf, nil
+func (p *pictureTables) Place(i int) string {
+	at := p.rows[i]
+	if p.states[at.table] == "" {
+		return ""
 	}
-	b, err := p.Read(i, buf)
-	if err != nil {
-		return "", buf, err
-	}
-	return tree.SHA256Hex(b), b, nil
+	return fmt.Sprintf("%s, row %d", p.states[at.table], at.row)
 }
 
 // Size returns the size of the image, or 0 if it cannot be read.
@@ -293,18 +283,4 @@ func (p *pictureTables) Size(i int) int64 {
 		return 0
 	}
 	return int64(len(b))
-}
-
-// openTable opens a file that may be a table of pictures or of features. ok is true for pictures.
-func openTable(ctx context.Context, what string, opt Options) (s *Set, ok bool, err error) {
-	if picturesFormat(opt) == nil || opt.Labels != "" || !strings.EqualFold(path.Ext(what), parquetExtension) {
-		return nil, false, nil
-	}
-	t, name, ok, err := openShards(ctx, what, opt.Outside)
-	if !ok || err != nil {
-		return nil, ok, err
-	}
-	tables := layout{name: "parquet", read: readPictures}
-	s, err = tables.open(ctx, &listing{Tree: t}, nil, name, opt)
-	return s, !errors.Is(err, errNoPictures) || t.Count() > 1, err
 }

@@ -99,7 +99,7 @@ func TestTableReplaced(t *testing.T) {
 	if err := os.Chtimes(at, time.Now(), time.Unix(99, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.ReadAt(make([]byte, 9), 0); !errors.Is(err, errShardChanged) {
+	if _, err := table.ReadAt(make([]byte, 9), 0); !errors.Is(err, tree.ErrShardChanged) {
 		t.Errorf("%v", err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/braces"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/base/rootfs"
-	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
 // isShardName reports whether a file with this name holds many images.
@@ -20,45 +19,71 @@ func isShardName(name string) bool {
 	return ext == tarExtension || ext == parquetExtension
 }
 
-// openShards opens a shard, the shards of a pattern with braces, or the shards of a .txt list with a path on
-// each line. ok is false if what is none of these.
-func openShards(ctx context.Context, what string, outside bool) (t tree.Selection, name string, ok bool, err error) {
+// shards are files of images that a path means, with a name for the set.
+type shards struct {
+	tree.Selection
+	name string
+}
+
+// findShards finds the shard, the shards of a pattern with braces, or the shards of a .txt list with a path on
+// each line, that what means. It returns nil if what is none of these.
+func findShards(ctx context.Context, what string, outside bool) (*shards, error) {
 	in := rootfs.FromContext(ctx)
 	info, missing := in.Stat(what)
+	isFile := missing == nil && info.Mode().IsRegular()
+	dir, file := tree.NewFolder(filepath.Dir(what), in), filepath.Base(what)
+	name, names, err := setName(what), []string{file}, error(nil)
 	switch {
-	case missing != nil && braces.HasBraces(what):
-		all, err := braces.Expand(filepath.ToSlash(what))
-		if err != nil {
-			return t, "", true, err
-		}
-		dir, _, _ := strings.Cut(filepath.ToSlash(what), "{")
-		dir = path.Dir(dir + "x") // the folder before the first brace
-		for i, full := range all {
-			rel, err := filepath.Rel(filepath.FromSlash(dir), filepath.FromSlash(full))
-			if err != nil {
-				return t, "", true, err
-			}
-			all[i] = filepath.ToSlash(rel)
-			if _, err := in.Stat(filepath.FromSlash(full)); err != nil {
-				return t, "", true, fmt.Errorf("the pattern %s means %d files, but one is missing: %w", what,
-					len(all), err)
-			}
-		}
-		return tree.NewSelection(tree.NewFolder(filepath.FromSlash(dir), in), all), setName(what), true, nil
-	case missing != nil || !info.Mode().IsRegular():
-		return t, "", false, nil
-	case strings.EqualFold(filepath.Ext(what), ".txt"):
-		names, err := shardList(in, what, outside)
-		dir := tree.NewFolder(filepath.Dir(what), in)
+	case isFile && isShardName(what):
+	case isFile && strings.EqualFold(filepath.Ext(what), ".txt"):
+		names, err = readShardList(dir, file, outside)
 		if outside { // the paths are absolute or relative to the working folder, and may lead anywhere
 			dir = tree.Folder{}
 		}
-		return tree.NewSelection(dir, names), setName(what), true, err
-	case isShardName(what):
-		dir := tree.NewFolder(filepath.Dir(what), in)
-		return tree.NewSelection(dir, []string{filepath.Base(what)}), setName(what), true, nil
+	case missing != nil:
+		dir, names, err = expandPattern(in, filepath.ToSlash(what))
+	default:
+		names = nil
 	}
-	return t, "", false, nil
+	if names == nil {
+		return nil, err
+	}
+	return &shards{tree.NewSelection(dir, names), name}, err
+}
+
+// open reads the set in the shards: the tar files or, without any, the tables.
+func (f *shards) open(ctx context.Context, opt Options) (*Set, error) {
+	of := layout{name: "parquet", read: readPictures}
+	if isShardsOf(tarExtension)(ctx, &listing{Tree: f.Selection}) {
+		of = layout{name: "webdataset", read: readWebDataset}
+	}
+	return of.open(ctx, &listing{Tree: f.Selection}, nil, f.name, opt)
+}
+
+// expandPattern returns the folder of the files that a pattern with braces means, and their paths in it; none without
+// braces.
+func expandPattern(in *rootfs.Roots, pattern string) (dir tree.Folder, names []string, err error) {
+	if !braces.HasBraces(pattern) {
+		return dir, nil, nil
+	}
+	if names, err = braces.Expand(pattern); err != nil {
+		return dir, nil, err
+	}
+	before, _, _ := strings.Cut(pattern, "{")
+	base := filepath.FromSlash(path.Dir(before + "x")) // the folder before the first brace
+	for i, full := range names {
+		full = filepath.FromSlash(full)
+		rel, err := filepath.Rel(base, full)
+		if err != nil {
+			return dir, nil, err
+		}
+		names[i] = filepath.ToSlash(rel)
+		if _, err := in.Stat(full); err != nil {
+			return dir, nil, fmt.Errorf("the pattern %s means %d files, but one is missing: %w",
+				filepath.FromSlash(pattern), len(names), err)
+		}
+	}
+	return tree.NewFolder(base, in), names, nil
 }
 
 // setName returns the name of a set of shards: the last part of their path up to the first brace.
@@ -74,46 +99,34 @@ func setName(what string) string {
 	return name
 }
 
-// shardList reads a list of shards, whose paths are relative to the list. With outside it returns paths
+// readShardList reads a list of shards, whose paths are relative to the list in dir. With outside it returns paths
 // relative to the working folder.
-func shardList(in *rootfs.Roots, list string, outside bool) ([]string, error) {
-	text, err := in.ReadFile(list)
-	if err != nil {
-		return nil, err
-	}
-	if text, err = plaintext.Bytes(text); err != nil {
-		return nil, tree.WithName(list, err)
-	}
-	var names []string
-	for n, line := range textLines(text) {
-		if line = strings.TrimSpace(filepath.ToSlash(line)); line == "" || strings.HasPrefix(line, "#") {
-			continue
+func readShardList(dir tree.Folder, list string, outside bool) (names []string, err error) {
+	err = eachLine(dir, list, func(_ int, line string) error {
+		if strings.HasPrefix(line, "#") {
+			return nil
 		}
-		more, err := braces.Expand(line)
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", list, n, err)
-		}
+		more, err := braces.Expand(filepath.ToSlash(line))
 		for _, name := range more {
 			local := filepath.IsLocal(filepath.FromSlash(name)) && !path.IsAbs(name)
 			switch {
 			case !isShardName(name):
-				return nil, fmt.Errorf("%s:%d: %.200q is not a shard: a list has the path of a .tar or .parquet "+
-					"file on "+
-					"each line", list, n, name)
+				return fmt.Errorf("%.200q is not a shard: a list has the path of a .tar or .parquet file on each line",
+					name)
 			case !local && !outside:
-				return nil, option.Errorf("%s:%d: %s leads outside the folder of the list: %s permits that", list, n,
-					name, optOutside)
+				return option.Errorf("%s leads outside the folder of the list: %s permits that", name, optOutside)
 			case outside && !filepath.IsAbs(filepath.FromSlash(name)):
-				name = path.Join(filepath.ToSlash(filepath.Dir(list)), name)
+				name = path.Join(filepath.ToSlash(dir.Location()), name)
 			}
 			names = append(names, name)
 		}
+		return err
+	})
+	if err == nil && len(names) == 0 {
+		err = fmt.Errorf("%s: the list is empty: it must have the path of a .tar or .parquet file on each line",
+			filepath.Join(dir.Location(), list))
 	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("%s: the list is empty: it must have the path of a .tar or .parquet file on each "+
-			"line", list)
-	}
-	return names, nil
+	return names, err
 }
 
 // isShardsOf returns a function that reports whether t holds files with an extension and no image.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -230,24 +229,9 @@ type tarShards struct {
 	places []tarPlace
 }
 
-var errShardChanged = errors.New("the shard has changed since it was indexed: start again")
-
-// open opens the shard of image i. It is an error if the shard has changed since it was indexed.
-func (t *tarShards) open(i int) (*tree.RangeFile, tarPlace, error) {
-	p := t.places[i]
-	f, err := tree.OpenRanged(t.base, t.names[p.shard])
-	if err != nil {
-		return nil, p, err
-	}
-	if f.State != t.states[p.shard] {
-		f.Close()
-		return nil, p, errShardChanged
-	}
-	return f, p, nil
-}
-
 func (t *tarShards) Read(i int, buf []byte) ([]byte, error) {
-	f, p, err := t.open(i)
+	p := t.places[i]
+	f, err := tree.OpenUnchanged(t.base, t.names[p.shard], t.states[p.shard])
 	if err != nil {
 		return nil, err
 	}
@@ -265,16 +249,12 @@ func (t *tarShards) Read(i int, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-func (t *tarShards) Digest(i int, buf []byte) (string, []byte, error) {
+func (t *tarShards) Place(i int) string {
 	p := t.places[i]
-	if tree.IsRemote(t.base) && t.states[p.shard] != "" {
-		return fmt.Sprintf("%s from %d, %d bytes", t.states[p.shard], p.offset, p.size), buf, nil
+	if t.states[p.shard] == "" {
+		return ""
 	}
-	b, err := t.Read(i, buf)
-	if err != nil {
-		return "", buf, err
-	}
-	return tree.SHA256Hex(b), b, nil
+	return fmt.Sprintf("%s from %d, %d bytes", t.states[p.shard], p.offset, p.size)
 }
 
 func (t *tarShards) Size(i int) int64 { return t.places[i].size }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data/internal/tree"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
@@ -131,8 +132,7 @@ func (w *webDataset) samples() error {
 	}
 	if len(w.Names) == 0 {
 		return fmt.Errorf("%s: no image in %d shards: members must be called KEY.jpg, with KEY.cls, KEY.json or "+
-			"KEY.txt "+
-			"beside them%s", w.tree.Location(), len(w.shards), tree.Sentence(w.LeftOut))
+			"KEY.txt beside them%s", w.tree.Location(), len(w.shards), tree.Sentence(w.LeftOut))
 	}
 	if groups != nil {
 		w.Group = &Column{Name: w.opt.Group, Text: groups}
@@ -155,9 +155,7 @@ func (w *webDataset) finish(images *tarShards, columns []string, values [][]stri
 		w.Dirs = dirs
 	case !w.opt.Unlabelled:
 		return fmt.Errorf("%s: no image has a label: want KEY.cls, a key label, class or category of KEY.json "+
-			"(data.label "+
-			"names another), KEY.txt, or class folders; kindred embed needs no labels",
-			w.tree.Location())
+			"(data.label names another), KEY.txt, or class folders; kindred embed needs no labels", w.tree.Location())
 	}
 	return w.setShards(images)
 }
@@ -235,10 +233,7 @@ func (w *webDataset) nameClasses(c *Column) error {
 // rename gives each class the name at its number. If several classes have the same name, it adds the
 // number.
 func (c *Column) rename(where string, names []string) error {
-	count := map[string]int{}
-	for _, n := range names {
-		count[n]++
-	}
+	count := lists.Count(names)
 	c.Names = map[int64]string{}
 	for _, n := range slices.Sorted(slices.Values(c.Numbers)) {
 		if n < 0 || n >= int64(min(len(names), math.MaxInt32)) {

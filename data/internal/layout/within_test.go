@@ -30,7 +30,7 @@ func TestWithinEach(t *testing.T) {
 	defer in.Close()
 	f, at := tree.NewFolder(dir, in), func(name string) string { return filepath.Join(dir, name) }
 	for what, open := range map[string]func() error{
-		"list":   func() error { _, err := shardList(in, at("l.txt"), false); return err },
+		"list":   func() error { _, err := readShardList(f, "l.txt", false); return err },
 		"whole":  func() error { _, err := openWhole(&listing{Tree: f}, "idx"); return err },
 		"table":  func() error { _, err := tables{in}.Open(at("f.npy")); return err },
 		"folder": func() error { _, err := in.ReadDir(at("d")); return err },

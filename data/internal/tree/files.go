@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
@@ -31,11 +32,7 @@ func (f *Files) Add(t Tree, name string) { f.list = append(f.list, file{t, name}
 
 // Keep keeps the files at some places.
 func (f *Files) Keep(places []int) {
-	list := make([]file, len(places))
-	for k, i := range places {
-		list[k] = f.list[i]
-	}
-	f.list = list
+	f.list = lists.At(f.list, places)
 }
 
 // Count returns the number of files.
@@ -162,7 +159,7 @@ func IsImage(t Tree, name string) bool {
 	if !ok {
 		return false
 	}
-	file, _, err := f.in.OpenSized(f.path(name)) // of a regular file
+	file, err := f.Open(name)
 	if err != nil {
 		return false
 	}
@@ -183,7 +180,7 @@ func (f *Files) Head(i int, buf []byte) ([]byte, error) {
 	if !ok {
 		return at.tree.Read(at.name, buf)
 	}
-	file, err := dir.in.Open(dir.path(at.name))
+	file, err := dir.Open(at.name)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -21,7 +22,7 @@ type RangeFile struct {
 func OpenRanged(t Tree, name string) (*RangeFile, error) {
 	switch t := t.(type) {
 	case Folder:
-		f, err := t.in.Open(t.path(name))
+		f, err := t.Open(name)
 		if err != nil {
 			return nil, err
 		}
@@ -40,6 +41,19 @@ func OpenRanged(t Tree, name string) (*RangeFile, error) {
 	}
 	return nil, fmt.Errorf("%s: %s is a shard within an archive, so ranges of it cannot be read: unpack the "+
 		"archive", t.Location(), name)
+}
+
+// ErrShardChanged is the error of a shard that is not as it was.
+var ErrShardChanged = errors.New("the shard has changed since it was indexed: start again")
+
+// OpenUnchanged opens a shard of t for reading by ranges. It is an error if its state is another one.
+func OpenUnchanged(t Tree, name, state string) (*RangeFile, error) {
+	f, err := OpenRanged(t, name)
+	if err == nil && f.State != state {
+		f.Close()
+		return nil, ErrShardChanged
+	}
+	return f, err
 }
 
 // fileState returns the state of a file, or "" if its time is unknown.

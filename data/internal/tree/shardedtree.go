@@ -3,7 +3,6 @@ package tree
 import (
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 )
@@ -19,8 +18,8 @@ type Sharded struct {
 // Images reads images by their number.
 type Images interface {
 	Read(i int, buf []byte) ([]byte, error)
-	// digest is as in tree.
-	Digest(i int, buf []byte) (sum string, room []byte, err error)
+	// Place identifies an image by the state of its shard and its place in it. It is "" if the state is unknown.
+	Place(i int) string
 	Size(i int) int64
 }
 
@@ -69,16 +68,14 @@ func (s *Sharded) Digest(name string, buf []byte) (string, []byte, error) {
 	if err != nil {
 		return "", buf, err
 	}
-	sum, buf, err := s.images.Digest(i, buf)
-	return sum, buf, WithName(path.Join(s.Location(), name), err)
-}
-
-// Close closes the files that the shards hold open.
-func (s *Sharded) Close() error {
-	if c, ok := s.images.(io.Closer); ok {
-		return c.Close()
+	if at := s.images.Place(i); at != "" && IsRemote(s.base) {
+		return at, buf, nil
 	}
-	return nil
+	b, err := s.Read(name, buf)
+	if err != nil {
+		return "", buf, err
+	}
+	return SHA256Hex(b), b, nil
 }
 
 func (s *Sharded) Stat(name string) Stat {

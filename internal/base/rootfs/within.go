@@ -18,7 +18,6 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 )
 
@@ -113,37 +112,45 @@ func (e *OutsideError) Error() string {
 	return e.Path + ": may not be read for others: kindred worker --allow names what may"
 }
 
-// inRoot calls do with the open folder that holds path and with path's name in it.
-func (r *Roots) inRoot(path string, do func(dir *os.Root, name string) error) error {
+// within returns what do returns for the open folder that holds path and for path's name in it. Without roots it
+// returns what free returns.
+func within[T any](r *Roots, path string, free func(path string) (T, error),
+	do func(dir *os.Root, name string) (T, error)) (found T, err error) {
+	if r == nil {
+		return free(path)
+	}
 	full, err := cleanPath(path)
 	if err != nil {
-		return err
+		return found, err
 	}
-	var failed error
+	inside := false
 	for _, at := range r.list {
 		for _, begin := range []string{at.path, at.real} {
 			name, ok := at.name(full, begin)
 			if !ok {
 				continue
 			}
-			if failed = do(at.dir, name); failed == nil || !isEscape(failed) {
-				return failed
+			inside = true
+			if found, err = do(at.dir, name); err == nil || !isEscape(err) {
+				return found, withPath(path, err)
 			}
 		}
 	}
-	if failed == nil {
-		return &OutsideError{Path: path}
+	if !inside {
+		return found, &OutsideError{Path: path}
 	}
 	// A link by an absolute path, or from one root to another. Its target is
 	// opened from a root, too, so a link that is changed meanwhile still cannot lead out.
 	if real, err := filepath.EvalSymlinks(full); err == nil {
 		for _, at := range r.list {
-			if name, ok := at.name(real, at.real); ok && do(at.dir, name) == nil {
-				return nil
+			if name, ok := at.name(real, at.real); ok {
+				if found, err := do(at.dir, name); err == nil {
+					return found, nil
+				}
 			}
 		}
 	}
-	return &OutsideError{path, true}
+	return found, &OutsideError{path, true}
 }
 
 // name returns the name of a path within the root, where begin is the root's own path.
@@ -192,15 +199,7 @@ func isEscape(err error) bool {
 
 // Open opens a regular file.
 func (r *Roots) Open(path string) (*os.File, error) {
-	if r == nil {
-		return fileinfo.Open(path)
-	}
-	var f *os.File
-	err := r.inRoot(path, func(dir *os.Root, name string) (err error) {
-		f, err = fileinfo.OpenIn(dir, name)
-		return err
-	})
-	return f, withPath(path, err)
+	return within(r, path, fileinfo.Open, fileinfo.OpenIn)
 }
 
 // OpenSized is Open, with the size of the file.
@@ -208,45 +207,21 @@ func (r *Roots) OpenSized(path string) (*os.File, int64, error) {
 	return fileinfo.WithSize(r.Open(path))
 }
 
-// ReadFile reads a regular file, which must be no larger than the limit of package budget.
-func (r *Roots) ReadFile(path string) ([]byte, error) {
-	f, size, err := r.OpenSized(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return budget.ReadN(path, f, size)
-}
-
 // Stat is os.Stat.
 func (r *Roots) Stat(path string) (fs.FileInfo, error) {
-	if r == nil {
-		return os.Stat(path)
-	}
-	var info fs.FileInfo
-	err := r.inRoot(path, func(dir *os.Root, name string) (err error) {
-		info, err = dir.Stat(name)
-		return err
-	})
-	return info, withPath(path, err)
+	return within(r, path, os.Stat, (*os.Root).Stat)
 }
 
 // ReadDir is os.ReadDir.
 func (r *Roots) ReadDir(path string) ([]fs.DirEntry, error) {
-	if r == nil {
-		return os.ReadDir(path)
-	}
-	var list []fs.DirEntry
-	err := r.inRoot(path, func(dir *os.Root, name string) (err error) {
+	return within(r, path, os.ReadDir, func(dir *os.Root, name string) ([]fs.DirEntry, error) {
 		sub, err := dir.OpenRoot(name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer sub.Close()
-		list, err = fs.ReadDir(sub.FS(), ".")
-		return err
+		return fs.ReadDir(sub.FS(), ".")
 	})
-	return list, withPath(path, err)
 }
 
 // withPath replaces the name in an error of os.Root by the whole path.

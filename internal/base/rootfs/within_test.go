@@ -179,7 +179,7 @@ func TestSwapped(t *testing.T) {
 	})
 	good, refused := 0, 0
 	for i := 0; i < 200_000 && (i < 3000 || good == 0 || refused == 0); i++ {
-		b, err := r.ReadFile(filepath.Join(at, "x"))
+		b, err := readFile(r, filepath.Join(at, "x"))
 		switch {
 		case err != nil:
 			refused++
@@ -247,7 +247,7 @@ func TestLocal(t *testing.T) {
 func TestAnything(t *testing.T) {
 	dir := layout(t, map[string]string{"out/x": "X", "in/link": "->../out/x"})
 	var r *Roots
-	b, err := r.ReadFile(filepath.Join(dir, "in", "link"))
+	b, err := readFile(r, filepath.Join(dir, "in", "link"))
 	if string(b) != "X" || err != nil || FromContext(t.Context()) != nil ||
 		FromContext(WithRoots(t.Context(), nil)) != nil ||
 		r.Close() != nil {
@@ -256,4 +256,14 @@ func TestAnything(t *testing.T) {
 	if more, err := r.WithRoot(dir); more != nil || err != nil {
 		t.Error(more, err)
 	}
+}
+
+// readFile reads a file below the roots.
+func readFile(r *Roots, path string) ([]byte, error) {
+	f, err := r.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }

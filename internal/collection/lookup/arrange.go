@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/internal/compute/rerank"
@@ -194,11 +195,7 @@ func (r *arranger) arrange(ctx context.Context, q *Query, a *api.Answer) (steps 
 		if err != nil {
 			return nil, err
 		}
-		chosen := make([]api.Neighbour, len(order))
-		for i, at := range order {
-			chosen[i] = pool[at]
-		}
-		near = chosen
+		near = lists.At(pool, order)
 		note("of %d items those most unlike each other were chosen, with the weight %g", len(pool), o.Diverse)
 	}
 	a.Neighbours = near

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/serve/api"
 )
@@ -42,9 +43,8 @@ func (b *Basis) Check(file string, given func(setting string) bool) (measured bo
 				"them, so sets use the photos of the calibration"},
 	} {
 		if given(of.setting) && !of.applies {
-			return false, &option.InapplicableError{Setting: of.setting, To: file +
-				", which was learned from photos of " +
-				"the classes of the gallery", Reason: of.why}
+			return false, &option.InapplicableError{Setting: of.setting, To: file + ", which was learned from photos " +
+				"of the classes of the gallery", Reason: of.why}
 		}
 	}
 	b.FPIR, b.Strangers = cmp.Or(b.FPIR, decide.DefaultFPIR), cmp.Or(b.Strangers, decide.DefaultStrangers)
@@ -229,19 +229,12 @@ const (
 // spare ones more.
 func searchUntilEnough(ctx context.Context, g Gallery, d *decide.Decider, queries []Query, spare int,
 	found func(i int, answer *api.Answer) error) error {
-	todo := make([]int, len(queries))
-	for i := range todo {
-		todo[i] = i
-	}
+	todo := lists.Indices(len(queries))
 	for k := d.NumVoters(); len(todo) > 0; k *= 4 {
 		var again []int
 		n := maxResults(g, k+spare)
 		for part := range slices.Chunk(todo, max(1, min(searchBatch, maxPending/n))) {
-			some := make([]Query, len(part))
-			for j, i := range part {
-				some[j] = queries[i]
-			}
-			answers, err := g.searchNear(ctx, some, n, &Options{Exact: true, bare: true})
+			answers, err := g.searchNear(ctx, lists.At(queries, part), n, &Options{Exact: true, bare: true})
 			if err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
@@ -45,16 +46,9 @@ func Nearest(ctx context.Context, g Gallery, queries []Query, opt Options) ([]ap
 		return nil, err
 	}
 	out := make([]api.Answer, len(queries))
-	todo := make([]int, len(queries))
-	for i := range todo {
-		todo[i] = i
-	}
+	todo := lists.Indices(len(queries))
 	for k := maxResults(g, r.searchSize()); len(todo) > 0; k = maxResults(g, min(4*k, max(k, maxSearched))) {
-		some := make([]Query, len(todo))
-		for j, i := range todo {
-			some[j] = queries[i]
-		}
-		answers, err := g.searchNear(ctx, some, k, &opt)
+		answers, err := g.searchNear(ctx, lists.At(queries, todo), k, &opt)
 		if err != nil {
 			return nil, err
 		}

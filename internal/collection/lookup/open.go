@@ -317,8 +317,7 @@ func (s *Source) readEmbeddings(m *run.Model, labelled bool) (*embedding.Table, 
 	}
 	if m != nil {
 		if err := provenance.CheckSameNetwork(provenance.SourceOfTable(t, s.Embeddings), s.Party("the photos"),
-			s.ForceNetwork,
-			s.host.Notes()); err != nil {
+			s.ForceNetwork, s.host.Notes()); err != nil {
 			return nil, err
 		}
 	}

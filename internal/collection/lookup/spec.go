@@ -22,9 +22,8 @@ const (
 )
 
 func (k Kind) String() string {
-	return []string{"nothing", "photos that are embedded", "a file of embeddings",
-		"embeddings looked up by embeddings without a network", "an index", "a store of a database",
-		"labels as words"}[k]
+	return []string{"nothing", "photos that are embedded", "a file of embeddings", "embeddings looked up by " +
+		"embeddings without a network", "an index", "a store of a database", "labels as words"}[k]
 }
 
 // Spec names a gallery, its network, and what is read of both. Index, Store, Embeddings and In name the gallery, the

@@ -8,6 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
@@ -136,11 +137,7 @@ func (t *Table) allLabels() []string {
 
 // Measures compares all items.
 func (t *Table) Measures(ctx context.Context, says *decide.Calibration, coverage float64) (*decide.Measures, error) {
-	count := map[string]int{}
-	for _, l := range t.allLabels() {
-		count[l]++
-	}
-	sampler := decide.NewSampler(says, count, t.Table.X.Cols, t.Distance)
+	sampler := decide.NewSampler(says, lists.Count(t.allLabels()), t.Table.X.Cols, t.Distance)
 	for i := range t.Table.X.Rows {
 		if err := sampler.Add(t.Label(i), t.Table.X.Row(i)); err != nil {
 			return nil, fmt.Errorf("%s: %w", t.itemName(i), err)

@@ -71,9 +71,8 @@ func CheckTable(t *embedding.Table, file string, m *run.Model, name string) erro
 	case t.X == nil:
 		return fmt.Errorf("%s has labels but no embeddings", file)
 	case m != nil && m.Net.Spec().OutDim() != t.X.Cols:
-		return fmt.Errorf("the embeddings of %s have %d numbers, but %s makes %d: another network made "+
-			"them", file, t.X.Cols,
-			name, m.Net.Spec().OutDim())
+		return fmt.Errorf("the embeddings of %s have %d numbers, but %s makes %d: another network made them", file,
+			t.X.Cols, name, m.Net.Spec().OutDim())
 	}
 	return nil
 }

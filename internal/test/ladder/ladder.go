@@ -96,6 +96,7 @@ func Packages() []Package {
 
 func foundations() []Package {
 	return []Package{
+		{"internal/base/lists", "the loops over lists that many packages need", ""},
 		{"internal/base/par", "loops on all cores, divided the same way on every machine", ""},
 		{"internal/base/critical", "what a signal must not cut short", ""},
 		{"internal/base/batch", "runs the jobs of several goroutines together", ""},
@@ -277,7 +278,7 @@ func samples() []Package {
 	return []Package{
 		{"embedding", "reads and writes files of embeddings and labels",
 			"internal/base/budget internal/base/classname internal/base/float16 internal/format/columns " +
-				"internal/base/fileinfo internal/base/atomic internal/format/plaintext " +
+				"internal/base/fileinfo internal/base/atomic internal/base/lists internal/format/plaintext " +
 				"internal/format/strictjson internal/format/zipfile matrix nn/safetensors"},
 		{"internal/parquet", "Parquet for package embedding, apart so that only its users link the library",
 			"internal/base/budget internal/base/float16 internal/format/columns matrix embedding " +
@@ -295,21 +296,22 @@ func samples() []Package {
 			"internal/base/enum internal/kernel/pix internal/kernel/simd data/imaging"},
 		{"data/internal/tree", "the files of a data set in a folder, an archive, a file system or shards",
 			"internal/base/budget internal/base/fileinfo internal/base/par internal/base/rootfs " +
-				"internal/format/zipfile data/imaging golang.org/x/text"},
+				"internal/base/lists internal/format/zipfile data/imaging golang.org/x/text"},
 		{"data/internal/layout", "recognises how a data set is stored, and lists its samples",
 			"internal/base/atomic internal/base/braces internal/base/budget internal/base/classname " +
 				"internal/base/fileinfo internal/base/home internal/base/option internal/base/par " +
-				"internal/base/rootfs internal/format/idx internal/format/matfile internal/format/plaintext " +
-				"internal/format/strictjson internal/format/tarfile matrix embedding data/imaging " +
-				"data/internal/tree"},
+				"internal/base/rootfs internal/base/lists internal/format/idx internal/format/matfile " +
+				"internal/format/plaintext internal/format/strictjson internal/format/tarfile matrix " +
+				"embedding data/imaging data/internal/tree"},
 		{"data", "data sets, their labels, images and loaders",
 			"internal/base/atomic internal/base/budget internal/base/classname internal/base/enum " +
-				"internal/base/home internal/base/option internal/base/par internal/format/imagepack " +
-				"internal/format/plaintext matrix embedding data/imaging data/imaging/prepare data/internal/layout " +
-				"data/internal/tree golang.org/x/text"},
+				"internal/base/home internal/base/option internal/base/par internal/base/lists " +
+				"internal/format/imagepack internal/format/plaintext matrix embedding data/imaging " +
+				"data/imaging/prepare data/internal/layout data/internal/tree golang.org/x/text"},
 		{"data/split", "divides a data set: train, test, validation, folds, groups of photos taken together",
-			"internal/base/classname internal/base/enum internal/base/par data data/imaging/prepare data/imaging"},
-		{"data/sample", "class-balanced batches", ""},
+			"internal/base/classname internal/base/enum internal/base/par internal/base/lists data " +
+				"data/imaging/prepare data/imaging"},
+		{"data/sample", "class-balanced batches", "internal/base/lists"},
 	}
 }
 
@@ -322,8 +324,8 @@ func measuring() []Package {
 		{"internal/compute/groups", "groups of similar classes, by Ward's tree and silhouettes",
 			"internal/base/par internal/compute/ward matrix"},
 		{"discover", "sub-classes inside the classes of an embedding",
-			"internal/base/enum internal/base/par internal/compute/ward matrix gonum.org/v1/gonum " +
-				"internal/compute/exact"},
+			"internal/base/enum internal/base/par internal/base/lists internal/compute/ward matrix " +
+				"gonum.org/v1/gonum internal/compute/exact"},
 		{"eval",
 			"exact ranks; retrieval, clustering, verification and open-set metrics by name; diagnosis of collapse",
 			"internal/base/escape internal/base/budget internal/base/par internal/compute/exact " +
@@ -334,8 +336,8 @@ func measuring() []Package {
 			"internal/base/budget internal/base/par matrix eval"},
 		{"internal/compute/detection", "mislabels to look for, and how well scores find them", "matrix"},
 		{"clean", "wrong labels, copies, outliers and overlapping classes",
-			"internal/base/par internal/compute/exact internal/compute/detection matrix eval " +
-				"gonum.org/v1/gonum golang.org/x/image"},
+			"internal/base/par internal/base/lists internal/compute/exact internal/compute/detection " +
+				"matrix eval gonum.org/v1/gonum golang.org/x/image"},
 		{"decide", "decisions with a stated error: same or not, which class, unknown",
 			"internal/base/atomic internal/compute/exact internal/base/budget internal/base/fileinfo " +
 				"internal/format/strictjson internal/base/par internal/compute/groups matrix embedding eval " +
@@ -383,7 +385,7 @@ func running() []Package {
 		{"run/internal/keys", "reads, checks, writes and explains a configuration from a table of its keys",
 			"internal/format/yamltext internal/base/enum objective github.com/goccy/go-yaml"},
 		{"run/internal/feed", "reads the samples of a part for a network; features of a frozen body",
-			"internal/base/budget internal/format/rows data matrix nn train"},
+			"internal/base/budget internal/base/lists internal/format/rows data matrix nn train"},
 		{"run/internal/embedder", "embeds images of many goroutines together",
 			"internal/base/batch internal/base/budget data/imaging data/imaging/prepare matrix nn run/internal/feed"},
 		{"run/internal/ranks", "compares what decides the bits of a run on all its processes",
@@ -392,19 +394,18 @@ func running() []Package {
 			"internal/base/atomic internal/base/lock internal/base/option internal/format/tfevents " +
 				"embedding matrix nn train"},
 		{"run/internal/validation", "scores of the samples that choose the kept epoch: margins, nearest items",
-			"eval matrix"},
+			"internal/base/lists eval matrix"},
 		{"run/internal/wccn", "a last layer that is computed from features of training samples",
-			"matrix nn gonum.org/v1/gonum"},
+			"internal/base/lists matrix nn gonum.org/v1/gonum"},
 		{"run", "configurations, run folders, trained models",
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/enum " +
 				"internal/base/fileinfo internal/base/rootfs internal/base/atomic internal/base/home " +
-				"internal/base/lock internal/compute/pair " +
-				"objective loss matrix nn nn/zoo train internal/network/published internal/network/onnxexport " +
-				"internal/network/onnxnet data " +
-				"data/split data/sample data/imaging data/imaging/prepare eval discover embedding nn/safetensors " +
-				"github.com/goccy/go-yaml gonum.org/v1/gonum internal/format/plaintext " +
-				"run/internal/embedder run/internal/feed run/internal/keys run/internal/ranks " +
-				"run/internal/record run/internal/validation run/internal/wccn"},
+				"internal/base/lock internal/base/lists internal/compute/pair objective loss matrix nn " +
+				"nn/zoo train internal/network/published internal/network/onnxexport " +
+				"internal/network/onnxnet data data/split data/sample data/imaging data/imaging/prepare " +
+				"eval discover embedding nn/safetensors github.com/goccy/go-yaml gonum.org/v1/gonum " +
+				"internal/format/plaintext run/internal/embedder run/internal/feed run/internal/keys " +
+				"run/internal/ranks run/internal/record run/internal/validation run/internal/wccn"},
 		{"internal/jobs", "jobs that anyone may repeat: done in this process, and their results remembered",
 			"internal/base/atomic internal/base/fileinfo internal/format/strictjson"},
 		{"internal/sweep",
@@ -444,10 +445,10 @@ func pages() []Package {
 			"internal/base/fileinfo decide embedding index run internal/collection/provenance"},
 		{"internal/collection/lookup", "looks up photos, words, items and vectors: nearest, the same, who",
 			"internal/base/escape internal/base/option internal/base/fileinfo internal/base/enum " +
-				"internal/compute/selfmatch internal/compute/rerank matrix nn data data/imaging embedding " +
-				"eval decide store serve/api index run internal/network/textencoder " +
-				"internal/collection/mirror internal/collection/provenance internal/collection/calibrations " +
-				"golang.org/x/sync"},
+				"internal/base/lists internal/compute/selfmatch internal/compute/rerank matrix nn data " +
+				"data/imaging embedding eval decide store serve/api index run internal/network/textencoder " +
+				"internal/collection/mirror internal/collection/provenance " +
+				"internal/collection/calibrations golang.org/x/sync"},
 		{"internal/page/webmap", "the map of items on pages: a script and a style sheet", ""},
 		{"internal/page/theme", "colours, type and security rules of all pages", "maragu.dev/gomponents"},
 		{"internal/page/figure", "figures as SVG and PNG from plain structs",

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/internal/format/rows"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
@@ -321,10 +322,7 @@ func (d *featureData) viewAt(epoch, pos, views int) int {
 func (d *featureData) fillViews(ctx context.Context) ([]*featureView, [][]rows.Key, error) {
 	numbers := []int{evaluationView}
 	if d.views > 0 {
-		numbers = make([]int, d.views)
-		for i := range numbers {
-			numbers[i] = i
-		}
+		numbers = lists.Indices(d.views)
 	}
 	views, keys := make([]*featureView, len(numbers)), make([][]rows.Key, len(numbers))
 	for i, number := range numbers {

@@ -72,10 +72,9 @@ type column struct {
 // epochColumns returns the numbers of an epoch, scores last.
 func epochColumns(e *train.Epoch) []column {
 	n := float64(max(e.Steps, 1))
-	out := []column{{"epoch", e.Epoch}, {"steps", e.Steps}, {"lr", e.LR}, {"loss", e.Loss / n},
-		{"gradient", e.Gradient / n}, {"tuples", e.Tuples}, {"active", e.Active}, {"anchors", e.Anchors},
-		{"no_positive", e.NoPositive}, {"no_negative", e.NoNegative}, {"no_candidate", e.NoCandidate},
-		{"fallbacks", e.Fallbacks}}
+	out := []column{{"epoch", e.Epoch}, {"steps", e.Steps}, {"lr", e.LR}, {"loss", e.Loss / n}, {"gradient",
+		e.Gradient / n}, {"tuples", e.Tuples}, {"active", e.Active}, {"anchors", e.Anchors}, {"no_positive",
+		e.NoPositive}, {"no_negative", e.NoNegative}, {"no_candidate", e.NoCandidate}, {"fallbacks", e.Fallbacks}}
 	for _, m := range e.Metrics {
 		out = append(out, column{m.Key(), m.Value})
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/matrix"
 )
 
@@ -47,10 +48,7 @@ func Search(ctx context.Context, q *Rows, distance eval.Distance) ([]Outcome, *e
 	if err != nil {
 		return nil, nil, err
 	}
-	count := map[int64]int{}
-	for _, y := range labels {
-		count[y]++
-	}
+	count := lists.Count(labels)
 	out := make([]Outcome, len(labels))
 	for i, y := range labels {
 		switch {

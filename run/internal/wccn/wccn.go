@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/kindred-ml/kindred/internal/base/lists"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 )
@@ -42,14 +43,7 @@ type Layer struct {
 // there are too few samples to estimate how samples of a class differ.
 func New(x *matrix.Dense, labels []int64) *Layer {
 	n, d := x.Rows, x.Cols
-	classes := map[int64]int{} // index in means
-	var of []int
-	for _, y := range labels {
-		if _, ok := classes[y]; !ok {
-			classes[y] = len(classes)
-		}
-		of = append(of, classes[y])
-	}
+	of, classes := lists.Rank[int](labels)
 	if n-len(classes) < MinFreedom {
 		return nil
 	}

@@ -124,8 +124,7 @@ func (p *Plan) Hold(which func(from int) bool) {
 
 // IsUnchanged reports whether the size and time of a file prove that its content is that of h.
 func (w *File) IsUnchanged(h *File) bool {
-	return h.Digest != "" && w.Modified != "" && w.Modified == h.Modified && w.Size == h.Size &&
-		w.Part == h.Part
+	return h.Digest != "" && w.Modified != "" && w.Modified == h.Modified && w.Size == h.Size && w.Part == h.Part
 }
 
 // NeedDigest lists the indexes in want of files whose digests Compare needs: all files except those with unchanged
