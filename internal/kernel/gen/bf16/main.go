@@ -5,6 +5,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 func main() {
@@ -28,13 +30,9 @@ func laneMask(n reg.GPPhysical, bits reg.GPPhysical) {
 }
 
 func round() {
-	TEXT("roundAVX512", NOSPLIT, "func(dst *uint16, src *float32, n int)")
-	Pragma("noescape")
-	Doc("roundAVX512 rounds n values.")
+	x86.Begin("roundAVX512", "func(dst *uint16, src *float32, n int)", "roundAVX512 rounds n values.")
 	dst, src, n := reg.RDI, reg.RSI, reg.RCX
-	Load(Param("dst"), dst)
-	Load(Param("src"), src)
-	Load(Param("n"), n)
+	x86.LoadArgs("dst src n", dst, src, n)
 	Label("loop")
 	CMPQ(n, U8(16))
 	JLT(LabelRef("tail"))
@@ -53,18 +51,13 @@ func round() {
 	toHalf(0, 0)
 	VMOVDQU16(reg.Y0, reg.K1, Mem{Base: dst})
 	Label("end")
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 func widen() {
-	TEXT("widenAVX512", NOSPLIT, "func(dst *float32, src *uint16, n int)")
-	Pragma("noescape")
-	Doc("widenAVX512 turns n values into float32.")
+	x86.Begin("widenAVX512", "func(dst *float32, src *uint16, n int)", "widenAVX512 turns n values into float32.")
 	dst, src, n := reg.RDI, reg.RSI, reg.RCX
-	Load(Param("dst"), dst)
-	Load(Param("src"), src)
-	Load(Param("n"), n)
+	x86.LoadArgs("dst src n", dst, src, n)
 	Label("loop")
 	CMPQ(n, U8(16))
 	JLT(LabelRef("tail"))
@@ -83,8 +76,7 @@ func widen() {
 	VPSLLD(U8(16), reg.Z0, reg.Z0)
 	VMOVUPS(reg.Z0, reg.K1, Mem{Base: dst})
 	Label("end")
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // steps32 emits the kernel that lays rows of values out as steps of 32; half: of
@@ -94,18 +86,12 @@ func steps32(half bool) {
 	if half {
 		name, from, doc = "copyStepsAVX512", "uint16", "copyStepsAVX512 copies rows"
 	}
-	TEXT(name, NOSPLIT, "func(dst *uint16, step int, src *"+from+", srcStep, rows, n int)")
-	Pragma("noescape")
-	Doc(doc+" of n values, srcStep bytes apart: each 32 of a row, the last filled up",
+	x86.Begin(name, "func(dst *uint16, step int, src *"+from+", srcStep, rows, n int)",
+		doc+" of n values, srcStep bytes apart: each 32 of a row, the last filled up",
 		"with zeros, step bytes behind those before, each row 64 bytes behind the last.")
 	dst, step, src, srcStep, rows := reg.RDI, reg.RDX, reg.RSI, reg.R8, reg.R9
 	n, at, to := reg.RCX, reg.R10, reg.R11
-	Load(Param("dst"), dst)
-	Load(Param("step"), step)
-	Load(Param("src"), src)
-	Load(Param("srcStep"), srcStep)
-	Load(Param("rows"), rows)
-	Load(Param("n"), reg.R12)
+	x86.LoadArgs("dst step src srcStep rows n", dst, step, src, srcStep, rows, reg.R12)
 	put := func(masked bool) {
 		switch {
 		case half && masked:
@@ -159,10 +145,8 @@ func steps32(half bool) {
 	Label("next")
 	ADDQ(srcStep, src)
 	ADDQ(U8(64), dst)
-	DECQ(rows)
-	JNE(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(rows, "row")
+	x86.Return()
 }
 
 // pairs emits the kernel that lays two rows of values side by side; isHalf: of values
@@ -172,14 +156,12 @@ func pairs(isHalf bool) {
 	if isHalf {
 		name, from, verb = "pairHalvesAVX512", "uint16", "lays"
 	}
-	TEXT(name, NOSPLIT, "func(dst *uint32, step int, a, b *"+from+", n int)")
-	Pragma("noescape")
-	Doc(name+" "+verb+" n values each of a and b (nil stands for zeros)",
+	x86.Begin(name, "func(dst *uint32, step int, a, b *"+from+", n int)",
+		name+" "+verb+" n values each of a and b (nil stands for zeros)",
 		"to pairs; each 16 of them lie step bytes behind the last, the last ones with zeros.")
 	dst, step, n := reg.RDI, reg.RDX, reg.RCX
 	rows := []reg.GPPhysical{reg.RSI, reg.RBX}
-	Load(Param("dst"), dst)
-	Load(Param("step"), step)
+	x86.LoadArgs("dst step", dst, step)
 	Load(Param("a"), rows[0])
 	Load(Param("b"), rows[1])
 	Load(Param("n"), n)
@@ -226,6 +208,5 @@ func pairs(isHalf bool) {
 	laneMask(n, reg.RAX)
 	body("part", true)
 	Label("end")
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }

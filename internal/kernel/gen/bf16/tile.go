@@ -8,6 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 
 	"github.com/kindred-ml/kindred/internal/kernel/gen/amx"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // Byte offsets of the fields of bf16.Tile; its test compares them with the
@@ -61,9 +62,7 @@ func field(off int) Mem { return Mem{Base: tile, Disp: off} }
 // emitTile emits a kernel: product leaves a block's sums in memory, and what
 // follows stores them. With a config the matrix unit is made ready and left again.
 func emitTile(name, doc string, product func(), config func()) {
-	TEXT(name, NOSPLIT, "func(t *byte)")
-	Pragma("noescape")
-	Doc(doc)
+	x86.Begin(name, "func(t *byte)", doc)
 	Load(Param("t"), tile)
 	if config != nil {
 		config()
@@ -94,8 +93,7 @@ func emitTile(name, doc string, product func(), config func()) {
 	if config != nil {
 		amx.Release()
 	}
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // vectors loads what all rows are scaled, shifted and clamped by.
@@ -174,8 +172,7 @@ func store() {
 	}
 	Label("next")
 	ADDQ(U32(128), sum)
-	DECQ(left)
-	JNE(LabelRef("row"))
+	x86.Loop(left, "row")
 	MOVQ(tileCOff, field(tRowsAt))
 }
 
@@ -251,8 +248,7 @@ func matrixLoop(rows, cols int) {
 	}
 	ADDQ(U8(8), tileKOff)
 	ADDQ(U32(1024), tileB)
-	DECQ(steps)
-	JNE(LabelRef(loop))
+	x86.Loop(steps, loop)
 	MOVQ(field(tSum), sum)
 	MOVQ(U32(128), row)
 	for i := range rows {
@@ -333,11 +329,9 @@ func vectorLoop(cols int) {
 	for _, r := range []reg.GPPhysical{row, row2, line} {
 		ADDQ(U8(4), r)
 	}
-	DECQ(left)
-	JNE(LabelRef(name("pair")))
+	x86.Loop(left, name("pair"))
 	ADDQ(U8(8), tileKOff)
-	DECQ(steps)
-	JNE(LabelRef(name("step")))
+	x86.Loop(steps, name("step"))
 	MOVQ(off, row)
 	SHLQ(U8(7), row)
 	ADDQ(field(tSum), row)

@@ -5,7 +5,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
-	"github.com/kindred-ml/kindred/internal/kernel/gen/scalar"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // Ordered comparisons of VCMPPS: of the second source with the first.
@@ -30,12 +30,11 @@ func compare(lo, hi Op, x reg.VecVirtual, open reg.Register, any reg.GPVirtual) 
 
 // countRow emits the comparison of a row of scores with one mark.
 func countRow() {
-	TEXT("countRowAVX512", NOSPLIT, "func(v *float32, lo, hi float32, open *uint32, blocks int) (above, any int)")
-	Pragma("noescape")
-	Doc("countRowAVX512 counts those of 16*blocks scores that are above hi, and marks those from lo on that are not.")
-	v, open := Load(Param("v"), GP64()), Load(Param("open"), GP64())
-	lo, hi := scalar.Broadcast("lo", ZMM()), scalar.Broadcast("hi", ZMM())
-	n := Load(Param("blocks"), GP64())
+	x86.Begin("countRowAVX512", "func(v *float32, lo, hi float32, open *uint32, blocks int) (above, any int)",
+		"countRowAVX512 counts those of 16*blocks scores that are above hi, and marks those from lo on that are not.")
+	v, open := x86.Arg("v"), x86.Arg("open")
+	lo, hi := x86.Broadcast("lo", ZMM()), x86.Broadcast("hi", ZMM())
+	n := x86.Arg("blocks")
 	any, count, bits := GP64(), GP64(), GP64()
 	XORQ(any, any)
 	XORQ(count, count)
@@ -47,25 +46,21 @@ func countRow() {
 	ADDQ(bits, count)
 	ADDQ(U8(4), open)
 	ADDQ(U8(4*lanes), v)
-	DECQ(n)
-	JNE(LabelRef("block"))
+	x86.Loop(n, "block")
 	Store(count, ReturnIndex(0))
 	Store(any, ReturnIndex(1))
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // countColumns emits the comparison of a row of scores with a mark of each column.
 func countColumns() {
-	TEXT("countColumnsAVX512", NOSPLIT,
-		"func(above *int32, v *float32, less float32, lo, hi *float32, open *uint32, blocks int) (any int)")
-	Pragma("noescape")
-	Doc("countColumnsAVX512 adds 1 to above where v - less, of 16*blocks columns, is above hi, and marks where it is",
+	x86.Begin("countColumnsAVX512", "func(above *int32, v *float32, less float32, lo, hi *float32, open *uint32, "+
+		"blocks int) (any int)",
+		"countColumnsAVX512 adds 1 to above where v - less, of 16*blocks columns, is above hi, and marks where it is",
 		"not, but at least lo.")
-	above, v := Load(Param("above"), GP64()), Load(Param("v"), GP64())
-	less := scalar.Broadcast("less", ZMM())
-	lo, hi := Load(Param("lo"), GP64()), Load(Param("hi"), GP64())
-	open, n := Load(Param("open"), GP64()), Load(Param("blocks"), GP64())
+	above, v := x86.Arg("above"), x86.Arg("v")
+	less := x86.Broadcast("less", ZMM())
+	lo, hi, open, n := x86.Arg("lo"), x86.Arg("hi"), x86.Arg("open"), x86.Arg("blocks")
 	any, off, minus := GP64(), GP64(), ZMM()
 	VPTERNLOGD(U8(0xff), minus, minus, minus)
 	XORQ(any, any)
@@ -81,9 +76,7 @@ func countColumns() {
 	VMOVDQU32(sum, at(above))
 	ADDQ(U8(4), open)
 	ADDQ(U8(4*lanes), off)
-	DECQ(n)
-	JNE(LabelRef("block"))
+	x86.Loop(n, "block")
 	Store(any, ReturnIndex(0))
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }

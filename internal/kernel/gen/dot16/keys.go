@@ -4,6 +4,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 const keyRows = 8 // of float64 products at a time
@@ -11,15 +13,12 @@ const keyRows = 8 // of float64 products at a time
 // keys emits the products in float64 of 8 rows with panels of 16 columns, and turns them into keys. 16 registers
 // accumulate, and two hold a step of the columns.
 func keys() {
-	TEXT("keysAVX512", NOSPLIT, "func(dst *float32, stride int, rows *float64, cols *float32, d int, factor, less, "+
-		"lo, scale *float64, panels int)")
-	Pragma("noescape")
-	Doc("keysAVX512 writes the keys of 8 rows, stride bytes apart, and 16*panels columns.")
-	dst, stride := Load(Param("dst"), GP64()), Load(Param("stride"), GP64())
-	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64())
-	factor, less := Load(Param("factor"), GP64()), Load(Param("less"), GP64())
-	lo, scale := Load(Param("lo"), GP64()), Load(Param("scale"), GP64())
-	panels := Load(Param("panels"), GP64())
+	x86.Begin("keysAVX512", "func(dst *float32, stride int, rows *float64, cols *float32, d int, factor, less, "+
+		"lo, scale *float64, panels int)",
+		"keysAVX512 writes the keys of 8 rows, stride bytes apart, and 16*panels columns.")
+	dst, stride, rows, cols := x86.Arg("dst"), x86.Arg("stride"), x86.Arg("rows"), x86.Arg("cols")
+	factor, less, lo, scale := x86.Arg("factor"), x86.Arg("less"), x86.Arg("lo"), x86.Arg("scale")
+	panels := x86.Arg("panels")
 	acc := func(i, j int) reg.VecPhysical { return zs[2*i+j] }
 	zero, most := zs[20], zs[21]
 	VPXORD(zero, zero, zero)
@@ -44,8 +43,7 @@ func keys() {
 	}
 	ADDQ(Imm(8*keyRows), pa)
 	ADDQ(Imm(64), cols)
-	DECQ(n)
-	JNE(LabelRef("step"))
+	x86.Loop(n, "step")
 	MOVQ(dst, out)
 	for j := range 2 {
 		VMOVUPD(Mem{Base: factor, Disp: 64 * j}, zs[16+j])
@@ -69,10 +67,8 @@ func keys() {
 	ADDQ(Imm(64), dst)
 	SUBQ(I8(-128), factor)
 	SUBQ(I8(-128), less)
-	DECQ(panels)
-	JNE(LabelRef("panel"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(panels, "panel")
+	x86.Return()
 }
 
 // mostKeyBits is dot16.MostKey as a float64.

@@ -8,7 +8,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
-	"github.com/kindred-ml/kindred/internal/kernel/gen/scalar"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 const (
@@ -53,12 +53,9 @@ func main() {
 
 // accumulate emits the sum of float32 values onto float64 ones.
 func accumulate() {
-	TEXT("accumulateVector", NOSPLIT, "func(sum *float64, x *float32, blocks int)")
-	Pragma("noescape")
-	Doc("accumulateVector adds 16*blocks values of x to those of sum.")
-	sum := Load(Param("sum"), GP64())
-	x := Load(Param("x"), GP64())
-	n := Load(Param("blocks"), GP64())
+	x86.Begin("accumulateVector", "func(sum *float64, x *float32, blocks int)",
+		"accumulateVector adds 16*blocks values of x to those of sum.")
+	sum, x, n := x86.Arg("sum"), x86.Arg("x"), x86.Arg("blocks")
 	Label("block")
 	for i := range 2 {
 		v := ZMM()
@@ -68,24 +65,17 @@ func accumulate() {
 	}
 	ADDQ(Imm(64), x)
 	SUBQ(I8(-128), sum)
-	DECQ(n)
-	JNE(LabelRef("block"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(n, "block")
+	x86.Return()
 }
 
 // strip emits the product of one panel of 14 rows with any number of panels of
 // 32 columns. 28 of the 32 registers accumulate, two hold a step of the column
 // panel and two broadcast pairs of the row panel.
 func strip() {
-	TEXT("stripVector", NOSPLIT, "func(c *int32, a, b *int16, pairs, panels int)")
-	Pragma("noescape")
-	Doc("stripVector computes a strip of 14 rows by 32*panels columns of dot products.")
-	c := Load(Param("c"), GP64())
-	a := Load(Param("a"), GP64())
-	b := Load(Param("b"), GP64())
-	pairs := Load(Param("pairs"), GP64())
-	panels := Load(Param("panels"), GP64())
+	x86.Begin("stripVector", "func(c *int32, a, b *int16, pairs, panels int)",
+		"stripVector computes a strip of 14 rows by 32*panels columns of dot products.")
+	c, a, b, pairs, panels := x86.Arg("c"), x86.Arg("a"), x86.Arg("b"), x86.Arg("pairs"), x86.Arg("panels")
 	step := GP64() // bytes from one row of c to the next
 	MOVQ(panels, step)
 	SHLQ(U8(7), step)
@@ -109,8 +99,7 @@ func strip() {
 	}
 	ADDQ(Imm(4*rows), pa)
 	ADDQ(Imm(64*vecs), b)
-	DECQ(n)
-	JNE(LabelRef("pair"))
+	x86.Loop(n, "pair")
 	pc := GP64()
 	MOVQ(c, pc)
 	for i := range rows {
@@ -121,28 +110,20 @@ func strip() {
 		}
 	}
 	ADDQ(Imm(64*vecs), c)
-	DECQ(panels)
-	JNE(LabelRef("panel"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(panels, "panel")
+	x86.Return()
 }
 
 // filter emits the comparison of one row of scores with its own threshold and
 // with those of the columns.
 func filter() {
-	TEXT("filterVector", NOSPLIT, "func(v *float32, c *int32, scale, half, colLo *float32, rowScale, rowHalf, rowLo "+
-		"float32, mask *uint32, blocks int)")
-	Pragma("noescape")
-	Doc("filterVector scores and compares 16*blocks columns of one row.")
-	v := Load(Param("v"), GP64())
-	c := Load(Param("c"), GP64())
-	scale := Load(Param("scale"), GP64())
-	half := Load(Param("half"), GP64())
-	colLo := Load(Param("colLo"), GP64())
-	mask := Load(Param("mask"), GP64())
-	n := Load(Param("blocks"), GP64())
-	rowScale, rowHalf := scalar.Broadcast("rowScale", ZMM()), scalar.Broadcast("rowHalf", ZMM())
-	rowLo := scalar.Broadcast("rowLo", ZMM())
+	x86.Begin("filterVector", "func(v *float32, c *int32, scale, half, colLo *float32, rowScale, rowHalf, rowLo "+
+		"float32, mask *uint32, blocks int)",
+		"filterVector scores and compares 16*blocks columns of one row.")
+	v, c, scale, half, colLo := x86.Arg("v"), x86.Arg("c"), x86.Arg("scale"), x86.Arg("half"), x86.Arg("colLo")
+	mask, n := x86.Arg("mask"), x86.Arg("blocks")
+	rowScale, rowHalf := x86.Broadcast("rowScale", ZMM()), x86.Broadcast("rowHalf", ZMM())
+	rowLo := x86.Broadcast("rowLo", ZMM())
 	x := ZMM()
 	off := GP64()
 	XORQ(off, off)
@@ -162,21 +143,14 @@ func filter() {
 	KMOVD(m, Mem{Base: mask})
 	ADDQ(Imm(4), mask)
 	ADDQ(Imm(4*lanes), off)
-	DECQ(n)
-	JNE(LabelRef("block"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(n, "block")
+	x86.Return()
 }
 
 // exact emits a sum over 16*blocks pairs of float32 in 16 float64 accumulators.
 func exact(name, doc string, add func(x, y, acc reg.VecVirtual)) {
-	TEXT(name, NOSPLIT, "func(x, y *float32, blocks int, sum *[16]float64)")
-	Pragma("noescape")
-	Doc(doc)
-	x := Load(Param("x"), GP64())
-	y := Load(Param("y"), GP64())
-	n := Load(Param("blocks"), GP64())
-	sum := Load(Param("sum"), GP64())
+	x86.Begin(name, "func(x, y *float32, blocks int, sum *[16]float64)", doc)
+	x, y, n, sum := x86.Arg("x"), x86.Arg("y"), x86.Arg("blocks"), x86.Arg("sum")
 	acc := []reg.VecVirtual{ZMM(), ZMM()}
 	for _, a := range acc {
 		VXORPD(a, a, a)
@@ -190,29 +164,22 @@ func exact(name, doc string, add func(x, y, acc reg.VecVirtual)) {
 	}
 	ADDQ(Imm(64), x)
 	ADDQ(Imm(64), y)
-	DECQ(n)
-	JNE(LabelRef("block"))
+	x86.Loop(n, "block")
 	for i, a := range acc {
 		VMOVUPD(a, Mem{Base: sum, Disp: 64 * i})
 	}
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // best emits the scoring of one row and the running best two scores of each lane.
 func best() {
-	TEXT("bestVector", NOSPLIT,
-		"func(v *float32, c *int32, scale, half *float32, rowScale float32, base int32, top *byte, blocks int)")
-	Pragma("noescape")
-	Doc("bestVector scores 16*blocks columns of one row and updates its best two.")
-	v := Load(Param("v"), GP64())
-	c := Load(Param("c"), GP64())
-	scale := Load(Param("scale"), GP64())
-	half := Load(Param("half"), GP64())
-	top := Load(Param("top"), GP64())
-	n := Load(Param("blocks"), GP64())
+	x86.Begin("bestVector", "func(v *float32, c *int32, scale, half *float32, rowScale float32, base int32, "+
+		"top *byte, blocks int)",
+		"bestVector scores 16*blocks columns of one row and updates its best two.")
+	v, c, scale, half, top := x86.Arg("v"), x86.Arg("c"), x86.Arg("scale"), x86.Arg("half"), x86.Arg("top")
+	n := x86.Arg("blocks")
 	rowScale, index, step := ZMM(), ZMM(), ZMM()
-	scalar.Broadcast("rowScale", rowScale)
+	x86.Broadcast("rowScale", rowScale)
 	VPBROADCASTD(Load(Param("base"), GP32()), index)
 	lanesOff := GLOBL("lanes", RODATA|NOPTR)
 	for i := range lanes {
@@ -243,11 +210,9 @@ func best() {
 	VMOVDQA32(index, k, at)
 	VPADDD(step, index, index)
 	ADDQ(Imm(4*lanes), off)
-	DECQ(n)
-	JNE(LabelRef("block"))
+	x86.Loop(n, "block")
 	VMOVUPS(first, Mem{Base: top})
 	VMOVDQU32(at, Mem{Base: top, Disp: 64})
 	VMOVUPS(second, Mem{Base: top, Disp: 128})
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }

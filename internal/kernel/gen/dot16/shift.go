@@ -4,6 +4,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // differences emits a loop over blocks of 16: body gets two registers of x - m in
@@ -18,17 +20,15 @@ func differences(x, m, n reg.Register, body func(i int, d reg.VecVirtual)) {
 	}
 	ADDQ(Imm(64), x)
 	SUBQ(I8(-128), m)
-	DECQ(n)
-	JNE(LabelRef("block"))
+	x86.Loop(n, "block")
 }
 
 // shift emits dst = (x - m) f.
 func shift() {
-	TEXT("shiftAVX512", NOSPLIT, "func(dst, x *float32, m *float64, f float64, blocks int)")
-	Pragma("noescape")
-	Doc("shiftAVX512 sets 16*blocks values of dst to (x - m) f, rounded to float32 at the end.")
-	dst, x, m := Load(Param("dst"), GP64()), Load(Param("x"), GP64()), Load(Param("m"), GP64())
-	n, f := Load(Param("blocks"), GP64()), ZMM()
+	x86.Begin("shiftAVX512", "func(dst, x *float32, m *float64, f float64, blocks int)",
+		"shiftAVX512 sets 16*blocks values of dst to (x - m) f, rounded to float32 at the end.")
+	dst, x, m := x86.Arg("dst"), x86.Arg("x"), x86.Arg("m")
+	n, f := x86.Arg("blocks"), ZMM()
 	p, err := Param("f").Resolve()
 	if err != nil {
 		panic(err)
@@ -43,17 +43,14 @@ func shift() {
 			ADDQ(Imm(64), dst)
 		}
 	})
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // squareAbout emits the sum of the squares of x - m.
 func squareAbout() {
-	TEXT("squareAboutAVX512", NOSPLIT, "func(x *float32, m *float64, blocks int, sum *[16]float64)")
-	Pragma("noescape")
-	Doc("squareAboutAVX512 sums the squares of 16*blocks differences.")
-	x, m := Load(Param("x"), GP64()), Load(Param("m"), GP64())
-	n, sum := Load(Param("blocks"), GP64()), Load(Param("sum"), GP64())
+	x86.Begin("squareAboutAVX512", "func(x *float32, m *float64, blocks int, sum *[16]float64)",
+		"squareAboutAVX512 sums the squares of 16*blocks differences.")
+	x, m, n, sum := x86.Arg("x"), x86.Arg("m"), x86.Arg("blocks"), x86.Arg("sum")
 	acc := []reg.VecVirtual{ZMM(), ZMM()}
 	for _, a := range acc {
 		VXORPD(a, a, a)
@@ -65,6 +62,5 @@ func squareAbout() {
 	for i, a := range acc {
 		VMOVUPD(a, Mem{Base: sum, Disp: 64 * i})
 	}
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }

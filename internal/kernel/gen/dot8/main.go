@@ -9,7 +9,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 
 	"github.com/kindred-ml/kindred/internal/kernel/gen/amx"
-	"github.com/kindred-ml/kindred/internal/kernel/gen/scalar"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 const (
@@ -40,18 +40,13 @@ func main() {
 // stripTiles emits the product on the matrix unit: two tiles of rows by two of columns,
 // whose sums are in tiles 0 to 3.
 func stripTiles() {
-	TEXT("stripAMX", NOSPLIT, "func(c *int32, a *int8, bias *int32, b *uint8, steps, panels int, start *int32)")
-	Pragma("noescape")
-	Doc("stripAMX computes a strip of 32 rows by 32*panels columns of dot products. start has room for two tiles.")
+	x86.Begin("stripAMX", "func(c *int32, a *int8, bias *int32, b *uint8, steps, panels int, start *int32)",
+		"stripAMX computes a strip of 32 rows by 32*panels columns of dot products. start has room for two tiles.")
 	c, a, b := reg.RAX, reg.RCX, reg.RDX
 	sixtyFour, twice, stride := reg.RSI, reg.RDI, reg.RBX
 	lower, start := reg.R8, reg.R9
 	pa, qa, n, t := reg.R10, reg.R11, reg.R12, reg.R13
-	Load(Param("c"), c)
-	Load(Param("a"), a)
-	Load(Param("b"), b)
-	Load(Param("start"), start)
-	Load(Param("bias"), t)
+	x86.LoadArgs("c a b start bias", c, a, b, start, t)
 	for i := range panel { // where the sums start
 		VPBROADCASTD(Mem{Base: t, Disp: 4 * i}, reg.Z0)
 		VMOVDQU32(reg.Z0, Mem{Base: start, Disp: 64 * i})
@@ -94,8 +89,7 @@ func stripTiles() {
 	ADDQ(U32(tile), pa)
 	ADDQ(U32(tile), qa)
 	ADDQ(U32(2*tile), b)
-	DECQ(n)
-	JNE(LabelRef("step"))
+	x86.Loop(n, "step")
 	MOVQ(stride, t)
 	SHLQ(U8(4), t)
 	ADDQ(c, t)
@@ -104,25 +98,18 @@ func stripTiles() {
 	amx.Store(2, t, stride, 0)
 	amx.Store(3, t, stride, 64)
 	ADDQ(U32(4*panel), c)
-	DECQ(reg.R15)
-	JNE(LabelRef("panel"))
+	x86.Loop(reg.R15, "panel")
 	amx.Release()
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // stripVNNI emits the same with vectors, eight rows at a time.
 func stripVNNI() {
-	TEXT("stripVNNI", NOSPLIT, "func(c *int32, a *int8, bias *int32, b *uint8, steps, panels int)")
-	Pragma("noescape")
-	Doc("stripVNNI computes a strip of 32 rows by 32*panels columns of dot products.")
+	x86.Begin("stripVNNI", "func(c *int32, a *int8, bias *int32, b *uint8, steps, panels int)",
+		"stripVNNI computes a strip of 32 rows by 32*panels columns of dot products.")
 	const rows = 8
-	c := Load(Param("c"), GP64())
-	a := Load(Param("a"), GP64())
-	bias := Load(Param("bias"), GP64())
-	b := Load(Param("b"), GP64())
-	steps := Load(Param("steps"), GP64())
-	left := Load(Param("panels"), GP64())
+	c, a, bias, b, steps := x86.Arg("c"), x86.Arg("a"), x86.Arg("bias"), x86.Arg("b"), x86.Arg("steps")
+	left := x86.Arg("panels")
 	stride := GP64()
 	MOVQ(left, stride)
 	SHLQ(U8(7), stride)
@@ -153,11 +140,9 @@ func stripVNNI() {
 	}
 	ADDQ(U8(4), pa)
 	SUBQ(I8(-128), pb)
-	DECQ(q)
-	JNE(LabelRef("quad"))
+	x86.Loop(q, "quad")
 	ADDQ(U32(tile-64), pa)
-	DECQ(n)
-	JNE(LabelRef("step"))
+	x86.Loop(n, "step")
 	for i := range rows {
 		VMOVDQU32(zs[2*i], Mem{Base: to})
 		VMOVDQU32(zs[2*i+1], Mem{Base: to, Disp: 64})
@@ -177,23 +162,16 @@ func stripVNNI() {
 	JNE(LabelRef("group"))
 	MOVQ(pb, b)
 	ADDQ(U32(4*panel), c)
-	DECQ(left)
-	JNE(LabelRef("panel"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(left, "panel")
+	x86.Return()
 }
 
 // place emits w = x*f - m with its sums.
 func place() {
-	TEXT("placeAVX512", NOSPLIT, "func(w, x, m *float32, f float32, blocks int, sums *[48]float32)")
-	Pragma("noescape")
-	Doc("placeAVX512 writes 16*blocks values w = x*f - m, and the sums of w*w and of w*m and the largest |w| by lane.")
-	w := Load(Param("w"), GP64())
-	x := Load(Param("x"), GP64())
-	m := Load(Param("m"), GP64())
-	n := Load(Param("blocks"), GP64())
-	sums := Load(Param("sums"), GP64())
-	f := scalar.Broadcast("f", ZMM())
+	x86.Begin("placeAVX512", "func(w, x, m *float32, f float32, blocks int, sums *[48]float32)",
+		"placeAVX512 writes 16*blocks values w = x*f - m, and the sums of w*w and of w*m and the largest |w| by lane.")
+	w, x, m, n, sums := x86.Arg("w"), x86.Arg("x"), x86.Arg("m"), x86.Arg("blocks"), x86.Arg("sums")
+	f := x86.Broadcast("f", ZMM())
 	sq, dot, largest, sign := ZMM(), ZMM(), ZMM(), ZMM()
 	VPXORD(sq, sq, sq)
 	VPXORD(dot, dot, dot)
@@ -216,27 +194,20 @@ func place() {
 	ADDQ(U8(64), w)
 	ADDQ(U8(64), x)
 	ADDQ(U8(64), m)
-	DECQ(n)
-	JNE(LabelRef("block"))
+	x86.Loop(n, "block")
 	VMOVUPS(sq, Mem{Base: sums})
 	VMOVUPS(dot, Mem{Base: sums, Disp: 64})
 	VMOVUPS(largest, Mem{Base: sums, Disp: 128})
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // quantize emits q = round(w*s) with the sum of what that loses.
 func quantize() {
-	TEXT("quantizeAVX512", NOSPLIT, "func(q *int8, w *float32, s, unit float32, blocks int, lost *[16]float32, "+
-		"sum *[16]int32)")
-	Pragma("noescape")
-	Doc("quantizeAVX512 writes 16*blocks values q = round(w*s), and the sums of (w - unit*q)^2 and of q by lane.")
-	q := Load(Param("q"), GP64())
-	w := Load(Param("w"), GP64())
-	n := Load(Param("blocks"), GP64())
-	lost := Load(Param("lost"), GP64())
-	sums := Load(Param("sum"), GP64())
-	s, unit := scalar.Broadcast("s", ZMM()), scalar.Broadcast("unit", ZMM())
+	x86.Begin("quantizeAVX512", "func(q *int8, w *float32, s, unit float32, blocks int, lost *[16]float32, "+
+		"sum *[16]int32)",
+		"quantizeAVX512 writes 16*blocks values q = round(w*s), and the sums of (w - unit*q)^2 and of q by lane.")
+	q, w, n, lost, sums := x86.Arg("q"), x86.Arg("w"), x86.Arg("blocks"), x86.Arg("lost"), x86.Arg("sum")
+	s, unit := x86.Broadcast("s", ZMM()), x86.Broadcast("unit", ZMM())
 	loss, sum := ZMM(), ZMM()
 	VPXORD(loss, loss, loss)
 	VPXORD(sum, sum, sum)
@@ -254,22 +225,17 @@ func quantize() {
 	VADDPS(v, loss, loss)
 	ADDQ(U8(16), q)
 	ADDQ(U8(64), w)
-	DECQ(n)
-	JNE(LabelRef("block"))
+	x86.Loop(n, "block")
 	VMOVUPS(loss, Mem{Base: lost})
 	VMOVDQU32(sum, Mem{Base: sums})
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // squaredDistance emits a sum of squared differences in float32.
 func squaredDistance() {
-	TEXT("squaredDistanceAVX512", NOSPLIT, "func(x, y *float32, blocks int) float32")
-	Pragma("noescape")
-	Doc("squaredDistanceAVX512 sums the squares of 32*blocks differences.")
-	x := Load(Param("x"), GP64())
-	y := Load(Param("y"), GP64())
-	n := Load(Param("blocks"), GP64())
+	x86.Begin("squaredDistanceAVX512", "func(x, y *float32, blocks int) float32",
+		"squaredDistanceAVX512 sums the squares of 32*blocks differences.")
+	x, y, n := x86.Arg("x"), x86.Arg("y"), x86.Arg("blocks")
 	acc := []reg.VecPhysical{reg.Z0, reg.Z1}
 	for _, a := range acc {
 		VPXORD(a, a, a)
@@ -283,13 +249,11 @@ func squaredDistance() {
 	}
 	SUBQ(I8(-128), x)
 	SUBQ(I8(-128), y)
-	DECQ(n)
-	JNE(LabelRef("block"))
+	x86.Loop(n, "block")
 	VADDPS(reg.Z1, reg.Z0, reg.Z0)
 	addLanes(reg.Z0, reg.Z1)
 	Store(reg.X0, ReturnIndex(0))
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // addLanes adds the lanes of z into its first one.
@@ -307,13 +271,11 @@ func addLanes(z, spare reg.VecPhysical) {
 // squaredDistances emits sums of squared differences of one row and many, four of these
 // at a time, which read the one together.
 func squaredDistances() {
-	TEXT("squaredDistancesAVX512", NOSPLIT, "func(dst, x, y *float32, stride int, at *int32, n, blocks int)")
-	Pragma("noescape")
-	Doc("squaredDistancesAVX512 sums the squares of the 16*blocks differences of x and of n rows of y, stride bytes",
+	x86.Begin("squaredDistancesAVX512", "func(dst, x, y *float32, stride int, at *int32, n, blocks int)",
+		"squaredDistancesAVX512 sums the squares of the 16*blocks differences of x and of n rows of y, stride bytes",
 		"apart.")
-	dst, x, y := Load(Param("dst"), GP64()), Load(Param("x"), GP64()), Load(Param("y"), GP64())
-	stride, at := Load(Param("stride"), GP64()), Load(Param("at"), GP64())
-	n, end := Load(Param("n"), GP64()), Load(Param("blocks"), GP64())
+	dst, x, y, stride, at := x86.Arg("dst"), x86.Arg("x"), x86.Arg("y"), x86.Arg("stride"), x86.Arg("at")
+	n, end := x86.Arg("n"), x86.Arg("blocks")
 	SHLQ(U8(6), end)
 	off := GP64()
 	for _, rows := range []int{4, 1} {
@@ -349,21 +311,17 @@ func squaredDistances() {
 		JMP(LabelRef(name))
 		Label("no" + name)
 	}
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // fetch emits prefetches of lines of 64 bytes into the second-level cache.
 func fetch() {
-	TEXT("fetchLines", NOSPLIT, "func(b *uint8, lines int)")
-	Pragma("noescape")
-	Doc("fetchLines asks for lines of 64 bytes, without waiting for them.")
-	b := Load(Param("b"), GP64())
-	n := Load(Param("lines"), GP64())
+	x86.Begin("fetchLines", "func(b *uint8, lines int)",
+		"fetchLines asks for lines of 64 bytes, without waiting for them.")
+	b, n := x86.Arg("b"), x86.Arg("lines")
 	Label("line")
 	PREFETCHT1(Mem{Base: b})
 	ADDQ(U8(64), b)
-	DECQ(n)
-	JNE(LabelRef("line"))
+	x86.Loop(n, "line")
 	RET()
 }

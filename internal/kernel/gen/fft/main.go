@@ -8,6 +8,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 func main() {
@@ -98,13 +100,11 @@ func (l level) turn(x, sign reg.VecVirtual) reg.VecVirtual {
 // pass emits the butterflies of a radix for vectors of numbers with the same factors.
 func (l level) pass(radix int) {
 	name := fmt.Sprintf("pass%d%s", radix, l.name)
-	TEXT(name, NOSPLIT, "func(dst, src *complex128, dstStep, srcStep int, factors *float64, vectors int)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s is pass of radix %d, for %d numbers in each of the vectors. Steps are in bytes.", name, radix,
-		l.bytes/16))
-	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	dstStep, srcStep := Load(Param("dstStep"), GP64()), Load(Param("srcStep"), GP64())
-	factors, n := Load(Param("factors"), GP64()), Load(Param("vectors"), GP64())
+	x86.Begin(name, "func(dst, src *complex128, dstStep, srcStep int, factors *float64, vectors int)",
+		fmt.Sprintf("%s is pass of radix %d, for %d numbers in each of the vectors. Steps are in bytes.", name, radix,
+			l.bytes/16))
+	dst, src, dstStep, srcStep := x86.Arg("dst"), x86.Arg("src"), x86.Arg("dstStep"), x86.Arg("srcStep")
+	factors, n := x86.Arg("factors"), x86.Arg("vectors")
 	from, to := []reg.GPVirtual{src.(reg.GPVirtual)}, []reg.GPVirtual{dst.(reg.GPVirtual)}
 	for k := 1; k < radix; k++ {
 		f, t := GP64(), GP64()
@@ -130,10 +130,8 @@ func (l level) pass(radix int) {
 		VMOVUPD(y, at(to[k], off))
 	}
 	ADDQ(U8(l.bytes), off)
-	DECQ(n)
-	JNE(LabelRef("loop"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(n, "loop")
+	x86.Return()
 }
 
 // butterfly emits the transform of a few numbers.

@@ -8,7 +8,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
-	"github.com/kindred-ml/kindred/internal/kernel/gen/scalar"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // precision is the number of bits after the point of a weight in fixed point: pix.Precision.
@@ -34,15 +34,10 @@ func main() {
 // with the byte after it and stored with a fourth value, which the next store
 // covers.
 func gather() {
-	TEXT("gatherVector", NOSPLIT, "func(dst *float32, src *uint8, first *int32, weights *float32, n, taps int)")
-	Pragma("noescape")
-	Doc("gatherVector computes n pixels, each the weighted sum of taps consecutive ones.")
-	dst := Load(Param("dst"), GP64())
-	src := Load(Param("src"), GP64())
-	first := Load(Param("first"), GP64())
-	weights := Load(Param("weights"), GP64())
-	n := Load(Param("n"), GP64())
-	taps := Load(Param("taps"), GP64())
+	x86.Begin("gatherVector", "func(dst *float32, src *uint8, first *int32, weights *float32, n, taps int)",
+		"gatherVector computes n pixels, each the weighted sum of taps consecutive ones.")
+	dst, src, first, weights, n := x86.Arg("dst"), x86.Arg("src"), x86.Arg("first"), x86.Arg("weights"), x86.Arg("n")
+	taps := x86.Arg("taps")
 	at, k := GP64(), GP64()
 	sum, v, w := XMM(), XMM(), XMM()
 	Label("pixel")
@@ -57,33 +52,24 @@ func gather() {
 	VFMADD231PS(v, w, sum)
 	ADDQ(U8(3), at)
 	ADDQ(U8(4), weights)
-	DECQ(k)
-	JNE(LabelRef("tap"))
+	x86.Loop(k, "tap")
 	VMOVUPS(sum, Mem{Base: dst})
 	ADDQ(U8(12), dst)
 	ADDQ(U8(4), first)
-	DECQ(n)
-	JNE(LabelRef("pixel"))
+	x86.Loop(n, "pixel")
 	RET()
 }
 
 // blend emits the vertical pass and the normalization, 16 columns at a time.
 func blend() {
-	TEXT("blendVector", NOSPLIT,
-		"func(dst, src *float32, stride int, weights *float32, taps int, a, b *float32, blocks int, high float32)")
-	Pragma("noescape")
-	Doc("blendVector computes 16*blocks values, each the weighted sum of taps rows, clamped, scaled and shifted.")
-	dst := Load(Param("dst"), GP64())
-	src := Load(Param("src"), GP64())
-	stride := Load(Param("stride"), GP64())
-	a := Load(Param("a"), GP64())
-	b := Load(Param("b"), GP64())
-	blocks := Load(Param("blocks"), GP64())
-	weights := Load(Param("weights"), GP64())
-	taps := Load(Param("taps"), GP64())
+	x86.Begin("blendVector", "func(dst, src *float32, stride int, weights *float32, taps int, a, b *float32, "+
+		"blocks int, high float32)",
+		"blendVector computes 16*blocks values, each the weighted sum of taps rows, clamped, scaled and shifted.")
+	dst, src, stride, a, b := x86.Arg("dst"), x86.Arg("src"), x86.Arg("stride"), x86.Arg("a"), x86.Arg("b")
+	blocks, weights, taps := x86.Arg("blocks"), x86.Arg("weights"), x86.Arg("taps")
 	SHLQ(U8(2), stride)
 	high, zero, w := YMM(), YMM(), YMM()
-	scalar.Broadcast("high", high)
+	x86.Broadcast("high", high)
 	VXORPS(zero, zero, zero)
 	row, at, k := GP64(), GP64(), GP64()
 	sums := []reg.VecVirtual{YMM(), YMM()}
@@ -101,8 +87,7 @@ func blend() {
 	}
 	ADDQ(stride, row)
 	ADDQ(U8(4), at)
-	DECQ(k)
-	JNE(LabelRef("tap"))
+	x86.Loop(k, "tap")
 	for i, s := range sums {
 		VMAXPS(zero, s, s)
 		VMINPS(high, s, s)
@@ -114,22 +99,15 @@ func blend() {
 	for _, p := range []reg.Register{dst, src, a, b} {
 		ADDQ(U8(64), p)
 	}
-	DECQ(blocks)
-	JNE(LabelRef("block"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(blocks, "block")
+	x86.Return()
 }
 
 // affine emits the conversion of bytes, 16 at a time.
 func affine() {
-	TEXT("affineVector", NOSPLIT, "func(dst *float32, src *uint8, a, b *float32, blocks int)")
-	Pragma("noescape")
-	Doc("affineVector converts 16*blocks bytes, scaled and shifted.")
-	dst := Load(Param("dst"), GP64())
-	src := Load(Param("src"), GP64())
-	a := Load(Param("a"), GP64())
-	b := Load(Param("b"), GP64())
-	blocks := Load(Param("blocks"), GP64())
+	x86.Begin("affineVector", "func(dst *float32, src *uint8, a, b *float32, blocks int)",
+		"affineVector converts 16*blocks bytes, scaled and shifted.")
+	dst, src, a, b, blocks := x86.Arg("dst"), x86.Arg("src"), x86.Arg("a"), x86.Arg("b"), x86.Arg("blocks")
 	Label("block")
 	for i := range 2 {
 		v, scale := YMM(), YMM()
@@ -143,24 +121,18 @@ func affine() {
 	for _, p := range []reg.Register{dst, a, b} {
 		ADDQ(U8(64), p)
 	}
-	DECQ(blocks)
-	JNE(LabelRef("block"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(blocks, "block")
+	x86.Return()
 }
 
 // colors emits the linear map of three-channel pixels. A pixel is stored with a
 // fourth value, which the next store covers.
 func colors() {
-	TEXT("colorsVector", NOSPLIT, "func(dst, src, m *float32, n int, high float32)")
-	Pragma("noescape")
-	Doc("colorsVector maps n pixels; m has the columns of the matrix, the offset, scale and shift, four values each.")
-	dst := Load(Param("dst"), GP64())
-	src := Load(Param("src"), GP64())
-	m := Load(Param("m"), GP64())
-	n := Load(Param("n"), GP64())
+	x86.Begin("colorsVector", "func(dst, src, m *float32, n int, high float32)",
+		"colorsVector maps n pixels; m has the columns of the matrix, the offset, scale and shift, four values each.")
+	dst, src, m, n := x86.Arg("dst"), x86.Arg("src"), x86.Arg("m"), x86.Arg("n")
 	high, zero := XMM(), XMM()
-	scalar.Broadcast("high", high)
+	x86.Broadcast("high", high)
 	VXORPS(zero, zero, zero)
 	var k [6]reg.VecVirtual
 	for i := range k {
@@ -180,8 +152,7 @@ func colors() {
 	VMOVUPS(v, Mem{Base: dst})
 	ADDQ(U8(12), src)
 	ADDQ(U8(12), dst)
-	DECQ(n)
-	JNE(LabelRef("pixel"))
+	x86.Loop(n, "pixel")
 	RET()
 }
 
@@ -193,15 +164,10 @@ func half() reg.VecVirtual {
 // gatherFixed emits gather with weights in fixed point. A pixel is loaded and stored with a fourth
 // byte.
 func gatherFixed() {
-	TEXT("gatherFixedVector", NOSPLIT, "func(dst, src *uint8, first, weights *int32, n, taps int)")
-	Pragma("noescape")
-	Doc("gatherFixedVector computes n pixels, each the weighted sum of taps consecutive ones.")
-	dst := Load(Param("dst"), GP64())
-	src := Load(Param("src"), GP64())
-	first := Load(Param("first"), GP64())
-	weights := Load(Param("weights"), GP64())
-	n := Load(Param("n"), GP64())
-	taps := Load(Param("taps"), GP64())
+	x86.Begin("gatherFixedVector", "func(dst, src *uint8, first, weights *int32, n, taps int)",
+		"gatherFixedVector computes n pixels, each the weighted sum of taps consecutive ones.")
+	dst, src, first, weights, n := x86.Arg("dst"), x86.Arg("src"), x86.Arg("first"), x86.Arg("weights"), x86.Arg("n")
+	taps := x86.Arg("taps")
 	at, k := GP64(), GP64()
 	round := half().AsX()
 	sum, v, w := XMM(), XMM(), XMM()
@@ -217,31 +183,23 @@ func gatherFixed() {
 	VPADDD(v, sum, sum)
 	ADDQ(U8(3), at)
 	ADDQ(U8(4), weights)
-	DECQ(k)
-	JNE(LabelRef("tap"))
+	x86.Loop(k, "tap")
 	VPSRAD(U8(precision), sum, sum)
 	VPACKSSDW(sum, sum, sum)
 	VPACKUSWB(sum, sum, sum)
 	VMOVD(sum, Mem{Base: dst})
 	ADDQ(U8(3), dst)
 	ADDQ(U8(4), first)
-	DECQ(n)
-	JNE(LabelRef("pixel"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(n, "pixel")
+	x86.Return()
 }
 
 // blendFixed emits the vertical pass with weights in fixed point, 16 columns at a time.
 func blendFixed() {
-	TEXT("blendFixedVector", NOSPLIT, "func(dst, src *uint8, stride int, weights *int32, taps, blocks int)")
-	Pragma("noescape")
-	Doc("blendFixedVector computes 16*blocks bytes, each the weighted sum of taps rows.")
-	dst := Load(Param("dst"), GP64())
-	src := Load(Param("src"), GP64())
-	stride := Load(Param("stride"), GP64())
-	weights := Load(Param("weights"), GP64())
-	taps := Load(Param("taps"), GP64())
-	blocks := Load(Param("blocks"), GP64())
+	x86.Begin("blendFixedVector", "func(dst, src *uint8, stride int, weights *int32, taps, blocks int)",
+		"blendFixedVector computes 16*blocks bytes, each the weighted sum of taps rows.")
+	dst, src, stride, weights := x86.Arg("dst"), x86.Arg("src"), x86.Arg("stride"), x86.Arg("weights")
+	taps, blocks := x86.Arg("taps"), x86.Arg("blocks")
 	row, at, k := GP64(), GP64(), GP64()
 	round, w := half(), YMM()
 	sums := []reg.VecVirtual{YMM(), YMM()}
@@ -262,8 +220,7 @@ func blendFixed() {
 	}
 	ADDQ(stride, row)
 	ADDQ(U8(4), at)
-	DECQ(k)
-	JNE(LabelRef("tap"))
+	x86.Loop(k, "tap")
 	for _, s := range sums {
 		VPSRAD(U8(precision), s, s)
 	}
@@ -275,10 +232,8 @@ func blendFixed() {
 	VMOVDQU(upper, Mem{Base: dst})
 	ADDQ(U8(16), dst)
 	ADDQ(U8(16), src)
-	DECQ(blocks)
-	JNE(LabelRef("block"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(blocks, "block")
+	x86.Return()
 }
 
 // broadcast returns a register with a number in all 32-bit lanes.
@@ -293,13 +248,9 @@ func broadcast(v int32) reg.VecVirtual {
 // widen emits the interpolation of chroma: 16 values of two rows become 32. The values before and
 // behind them are read too.
 func widen() {
-	TEXT("widenVector", NOSPLIT, "func(dst, near, far *uint8, blocks int)")
-	Pragma("noescape")
-	Doc("widenVector makes 32*blocks values of 16*blocks values of two rows, reading one more at both ends.")
-	dst := Load(Param("dst"), GP64())
-	near := Load(Param("near"), GP64())
-	far := Load(Param("far"), GP64())
-	blocks := Load(Param("blocks"), GP64())
+	x86.Begin("widenVector", "func(dst, near, far *uint8, blocks int)",
+		"widenVector makes 32*blocks values of 16*blocks values of two rows, reading one more at both ends.")
+	dst, near, far, blocks := x86.Arg("dst"), x86.Arg("near"), x86.Arg("far"), x86.Arg("blocks")
 	even, odd := broadcast(8<<16|8), broadcast(7<<16|7)
 	// sum is three times the near row and the far one, from a column on.
 	sum := func(disp int) reg.VecVirtual {
@@ -328,23 +279,16 @@ func widen() {
 	ADDQ(U8(32), dst)
 	ADDQ(U8(16), near)
 	ADDQ(U8(16), far)
-	DECQ(blocks)
-	JNE(LabelRef("block"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(blocks, "block")
+	x86.Return()
 }
 
 // rgb emits the conversion of YCbCr to interleaved RGB, 8 pixels at a time. Four pixels are stored
 // with four bytes behind them.
 func rgb() {
-	TEXT("rgbVector", NOSPLIT, "func(dst, y, cb, cr *uint8, blocks int)")
-	Pragma("noescape")
-	Doc("rgbVector converts 8*blocks pixels, and touches four bytes behind them.")
-	dst := Load(Param("dst"), GP64())
-	luma := Load(Param("y"), GP64())
-	cb := Load(Param("cb"), GP64())
-	cr := Load(Param("cr"), GP64())
-	blocks := Load(Param("blocks"), GP64())
+	x86.Begin("rgbVector", "func(dst, y, cb, cr *uint8, blocks int)",
+		"rgbVector converts 8*blocks pixels, and touches four bytes behind them.")
+	dst, luma, cb, cr, blocks := x86.Arg("dst"), x86.Arg("y"), x86.Arg("cb"), x86.Arg("cr"), x86.Arg("blocks")
 	mask := GLOBL("rgbOrder", RODATA|NOPTR)
 	for lane := range 2 {
 		for i, v := range []uint8{0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 128, 128, 128, 128} {
@@ -388,8 +332,6 @@ func rgb() {
 	for _, p := range []reg.Register{luma, cb, cr} {
 		ADDQ(U8(8), p)
 	}
-	DECQ(blocks)
-	JNE(LabelRef("block"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(blocks, "block")
+	x86.Return()
 }

@@ -4,6 +4,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // Byte offsets of the fields of qgemm.Depthwise.
@@ -28,9 +30,7 @@ const (
 // four taps are interleaved, so that VPDPBUSD meets four products of a channel; the
 // packing of results undoes the order in which that leaves the channels.
 func depthwise() {
-	TEXT("depthwiseVNNI", NOSPLIT, "func(d *byte)")
-	Pragma("noescape")
-	Doc("depthwiseVNNI computes a row of positions with AVX512_VNNI.")
+	x86.Begin("depthwiseVNNI", "func(d *byte)", "depthwiseVNNI computes a row of positions with AVX512_VNNI.")
 	d, x, y, w, off := reg.RAX, reg.RDI, reg.RSI, reg.RBX, reg.RDX
 	n, groups, blocks, weights := reg.RCX, reg.R8, reg.R9, reg.R10
 	scale, shift, at := reg.R11, reg.R12, reg.R13
@@ -70,8 +70,7 @@ func depthwise() {
 	interleaved(x, w, off, at)
 	ADDQ(U8(32), off)
 	ADDQ(U32(256), w)
-	DECQ(groups)
-	JNE(LabelRef("group"))
+	x86.Loop(groups, "group")
 	for i := range 4 {
 		VCVTDQ2PS(zmm(i), zmm(i))
 		VMULPS(zmm(20+i), zmm(i), zmm(i))
@@ -86,8 +85,7 @@ func depthwise() {
 	VMOVDQU8(reg.Z0, reg.K1, Mem{Base: y})
 	ADDQ(of(dXStep), x)
 	ADDQ(of(dYStep), y)
-	DECQ(n)
-	JNE(LabelRef("position"))
+	x86.Loop(n, "position")
 	for _, r := range []reg.GPPhysical{firstX, firstY} {
 		ADDQ(U8(64), r)
 	}
@@ -95,10 +93,8 @@ func depthwise() {
 		ADDQ(U32(256), r)
 	}
 	MOVQ(w, weights)
-	DECQ(blocks)
-	JNE(LabelRef("block"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(blocks, "block")
+	x86.Return()
 }
 
 // interleaved emits the products of a group of four taps.

@@ -8,6 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 
 	"github.com/kindred-ml/kindred/internal/kernel/gen/raw"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // The kernels for processors without AVX-512. Sums come from AVX2 or from AVX-VNNI; what
@@ -78,8 +79,7 @@ func overQuads(name string, first, count int, vector, step, sums reg.GPPhysical,
 	ADDQ(U8(4), at)
 	CMPQ(at, last)
 	JLT(LabelRef(label("quad")))
-	DECQ(runs)
-	JNE(LabelRef(label("run")))
+	x86.Loop(runs, label("run"))
 	MOVQ(vector, sums)
 	SHLQ(U8(6), sums)
 	ADDQ(field(tSum), sums)
@@ -91,9 +91,7 @@ func overQuads(name string, first, count int, vector, step, sums reg.GPPhysical,
 
 // emitSums emits the sums of one block with AVX2, three rows at a time.
 func emitSums() {
-	TEXT("sumsAVX2", NOSPLIT, "func(t *byte)")
-	Pragma("noescape")
-	Doc("sumsAVX2 computes the sums of the first block of rows.")
+	x86.Begin("sumsAVX2", "func(t *byte)", "sumsAVX2 computes the sums of the first block of rows.")
 	Load(Param("t"), tile)
 	loadConstants()
 	vector, step, sums := reg.R11, reg.R12, reg.R13
@@ -114,8 +112,7 @@ func emitSums() {
 			}
 		}, func() { storeSums(sums, first, 3) })
 	}
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // storeSums stores the sums of so many rows by 16 columns.
@@ -130,9 +127,7 @@ func storeSums(sums reg.GPPhysical, first, count int) {
 // emitSumsVNNI emits the same with AVX-VNNI, all six rows at a time: 12 sums, two vectors of
 // B and two of A.
 func emitSumsVNNI() {
-	TEXT("sumsAVXVNNI", NOSPLIT, "func(t *byte)")
-	Pragma("noescape")
-	Doc("sumsAVXVNNI computes the same with AVX-VNNI.")
+	x86.Begin("sumsAVXVNNI", "func(t *byte)", "sumsAVXVNNI computes the same with AVX-VNNI.")
 	Load(Param("t"), tile)
 	vector, step, sums := reg.R14, reg.R15, at
 	overQuads("", 0, blockRows, vector, step, sums, func() {
@@ -150,8 +145,7 @@ func emitSumsVNNI() {
 			}
 		}
 	}, func() { storeSums(sums, 0, blockRows) })
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // toBytes rounds eight values and packs them into the lowest eight bytes of v. NaN becomes
@@ -171,9 +165,8 @@ func bound(v, lo, hi reg.VecPhysical) {
 
 // emitStore emits the way of a block's sums to C, eight columns at a time.
 func emitStore() {
-	TEXT("storeAVX2", NOSPLIT, "func(t *byte)")
-	Pragma("noescape")
-	Doc("storeAVX2 stores whole eights of columns of the sums of the first block of rows.")
+	x86.Begin("storeAVX2", "func(t *byte)",
+		"storeAVX2 stores whole eights of columns of the sums of the first block of rows.")
 	Load(Param("t"), tile)
 	sums, column, columns, to := reg.RBX, reg.RCX, reg.RDX, reg.R15
 	c, left := last, reg.R14
@@ -227,22 +220,16 @@ func emitStore() {
 	Label("next")
 	ADDQ(U32(4*16*maxVectors), sums)
 	ADDQ(U8(8), colOff)
-	DECQ(left)
-	JNE(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(left, "row")
+	x86.Return()
 }
 
 // rowsAVX2 emits the loops over rows, for whole blocks of eight values.
 func rowsAVX2() {
 	dst, src, n := reg.RDI, reg.RSI, reg.RCX
 	begin := func(name, params, doc string) {
-		TEXT(name, NOSPLIT, "func("+params+")")
-		Pragma("noescape")
-		Doc(name + " " + doc)
-		Load(Param("dst"), dst)
-		Load(Param("src"), src)
-		Load(Param("n"), n)
+		x86.Begin(name, "func("+params+")", name+" "+doc)
+		x86.LoadArgs("dst src n", dst, src, n)
 	}
 	each := func(count, from, to int, body func()) {
 		Label("loop")
@@ -251,8 +238,7 @@ func rowsAVX2() {
 		ADDQ(U8(to), dst)
 		SUBQ(U8(count), n)
 		JNE(LabelRef("loop"))
-		VZEROUPPER()
-		RET()
+		x86.Return()
 	}
 
 	begin("quantizeAVX2", "dst *byte, src *float32, n int, scale, shift float32", "turns n values into bytes.")
@@ -289,8 +275,7 @@ func rowsAVX2() {
 	begin("columnSumsAVX2", "dst *int32, src *byte, rows, stride, n int",
 		"sums n columns of rows that lie stride bytes apart.")
 	count, stride, row, left := reg.RDX, reg.R9, reg.R8, reg.R10
-	Load(Param("rows"), count)
-	Load(Param("stride"), stride)
+	x86.LoadArgs("rows stride", count, stride)
 	each(8, 8, 32, func() {
 		VPXOR(reg.Y0, reg.Y0, reg.Y0)
 		MOVQ(src, row)
@@ -299,8 +284,7 @@ func rowsAVX2() {
 		VPMOVZXBD(Mem{Base: row}, reg.Y1)
 		VPADDD(reg.Y1, reg.Y0, reg.Y0)
 		ADDQ(stride, row)
-		DECQ(left)
-		JNE(LabelRef("row"))
+		x86.Loop(left, "row")
 		VMOVDQU(reg.Y0, Mem{Base: dst})
 	})
 }

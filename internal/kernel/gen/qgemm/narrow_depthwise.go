@@ -6,6 +6,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // narrow is a depthwise kernel for processors without AVX-512: 32 channels at a time, or the 8
@@ -22,9 +24,7 @@ func (k narrow) emit() {
 		isa = "AVXVNNI"
 	}
 	name := fmt.Sprintf("depthwise%d%s", k.channels, isa)
-	TEXT(name, NOSPLIT, "func(d *byte)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s computes %d channels of a row of positions.", name, k.channels))
+	x86.Begin(name, "func(d *byte)", fmt.Sprintf("%s computes %d channels of a row of positions.", name, k.channels))
 	d, x, y, w, off := reg.RAX, reg.RDI, reg.RSI, reg.RBX, reg.RDX
 	n, groups, weights, scale, shift, at := reg.RCX, reg.R8, reg.R10, reg.R11, reg.R12, reg.R13
 	Load(Param("d"), d)
@@ -62,15 +62,12 @@ func (k narrow) emit() {
 	}
 	ADDQ(U8(32), off)
 	ADDQ(U32(256), w)
-	DECQ(groups)
-	JNE(LabelRef("group"))
+	x86.Loop(groups, "group")
 	k.store(y, scale, shift, sums)
 	ADDQ(of(dXStep), x)
 	ADDQ(of(dYStep), y)
-	DECQ(n)
-	JNE(LabelRef("position"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(n, "position")
+	x86.Return()
 }
 
 // interleave leaves four taps, which are in registers 4 to 7, as the four products of each

@@ -4,6 +4,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // laneMask sets K1 to the lanes that are left of n values, n below 64.
@@ -28,18 +30,14 @@ func along(n reg.GPPhysical, count int, body func(masked bool)) {
 	laneMask(n)
 	body(true)
 	Label("end")
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 func quantize() {
-	TEXT("quantizeAVX512", NOSPLIT, "func(dst *byte, src *float32, n int, scale, shift float32)")
-	Pragma("noescape")
-	Doc("quantizeAVX512 turns n values into bytes.")
+	x86.Begin("quantizeAVX512", "func(dst *byte, src *float32, n int, scale, shift float32)",
+		"quantizeAVX512 turns n values into bytes.")
 	dst, src, n := reg.RDI, reg.RSI, reg.RCX
-	Load(Param("dst"), dst)
-	Load(Param("src"), src)
-	Load(Param("n"), n)
+	x86.LoadArgs("dst src n", dst, src, n)
 	for i, name := range []string{"scale", "shift"} {
 		Load(Param(name), []reg.VecPhysical{reg.X1, reg.X2}[i])
 		VBROADCASTSS([]reg.VecPhysical{reg.X1, reg.X2}[i], zmm(1+i))
@@ -70,14 +68,10 @@ func quantize() {
 }
 
 func dequantize() {
-	TEXT("dequantizeAVX512", NOSPLIT, "func(dst *float32, src *byte, n int, zero int32, scale float32)")
-	Pragma("noescape")
-	Doc("dequantizeAVX512 turns n bytes into values.")
+	x86.Begin("dequantizeAVX512", "func(dst *float32, src *byte, n int, zero int32, scale float32)",
+		"dequantizeAVX512 turns n bytes into values.")
 	dst, src, n := reg.RDI, reg.RSI, reg.RCX
-	Load(Param("dst"), dst)
-	Load(Param("src"), src)
-	Load(Param("n"), n)
-	Load(Param("zero"), reg.EAX)
+	x86.LoadArgs("dst src n zero", dst, src, n, reg.EAX)
 	VPBROADCASTD(reg.EAX, reg.Z1)
 	Load(Param("scale"), reg.X2)
 	VBROADCASTSS(reg.X2, reg.Z2)
@@ -101,15 +95,11 @@ func dequantize() {
 }
 
 func columnSums() {
-	TEXT("columnSumsAVX512", NOSPLIT, "func(dst *int32, src *byte, rows, n int)")
-	Pragma("noescape")
-	Doc("columnSumsAVX512 sums the columns of rows of n bytes.")
+	x86.Begin("columnSumsAVX512", "func(dst *int32, src *byte, rows, n int)",
+		"columnSumsAVX512 sums the columns of rows of n bytes.")
 	dst, src, rows, n, stride := reg.RDI, reg.RSI, reg.RDX, reg.RCX, reg.R9
 	row, left := reg.R8, reg.R10
-	Load(Param("dst"), dst)
-	Load(Param("src"), src)
-	Load(Param("rows"), rows)
-	Load(Param("n"), n)
+	x86.LoadArgs("dst src rows n", dst, src, rows, n)
 	MOVQ(n, stride)
 	along(n, 16, func(masked bool) {
 		name := "row"
@@ -127,8 +117,7 @@ func columnSums() {
 		}
 		VPADDD(reg.Z1, reg.Z0, reg.Z0)
 		ADDQ(stride, row)
-		DECQ(left)
-		JNE(LabelRef(name))
+		x86.Loop(left, name)
 		if masked {
 			VMOVDQU32(reg.Z0, reg.K1, Mem{Base: dst})
 			return

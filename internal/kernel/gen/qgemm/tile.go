@@ -6,6 +6,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // Byte offsets of the fields of qgemm.Tile; its test compares them with the
@@ -67,9 +69,7 @@ func field(off int) Mem { return Mem{Base: tile, Disp: off} }
 
 // emitTile emits the product with VPDPBUSD, six rows by one to four vectors of columns.
 func emitTile() {
-	TEXT("tileVNNI", NOSPLIT, "func(t *byte)")
-	Pragma("noescape")
-	Doc("tileVNNI computes a tile with AVX512_VNNI.")
+	x86.Begin("tileVNNI", "func(t *byte)", "tileVNNI computes a tile with AVX512_VNNI.")
 	order = GLOBL("order", RODATA|NOPTR)
 	for quarter := range 4 { // of each of four vectors, packed within quarters
 		for vector := range 4 {
@@ -131,14 +131,11 @@ func emitVectors(v int) {
 	ADDQ(U8(4), at)
 	CMPQ(at, last)
 	JLT(LabelRef(name("quad")))
-	DECQ(runs)
-	JNE(LabelRef(name("run")))
+	x86.Loop(runs, name("run"))
 	store(v, name, sum)
 	ADDQ(U8(8*blockRows), rowOff)
-	DECQ(blocks)
-	JNE(LabelRef(name("block")))
-	VZEROUPPER()
-	RET()
+	x86.Loop(blocks, name("block"))
+	x86.Return()
 }
 
 // store emits the way of a block's sums to C. Z26 and Z27 are the bounds, Z28 what

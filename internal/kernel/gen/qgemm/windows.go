@@ -6,6 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 
 	"github.com/kindred-ml/kindred/internal/kernel/gen/neon"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // Byte offsets of the fields of qgemm.Windows.
@@ -25,16 +26,11 @@ const (
 
 // largest emits the largest bytes of windows, a vector of channels at a time.
 func largest(name, doc string, length int) {
-	TEXT(name, NOSPLIT, "func("+windowParams+")")
-	Pragma("noescape")
-	Doc(name + " " + doc)
+	x86.Begin(name, "func("+windowParams+")", name+" "+doc)
 	dst, src, w, count := reg.RDI, reg.RSI, reg.RAX, reg.RDX
 	at, row, tap, rows, cols := reg.RBX, reg.R8, reg.R9, reg.R10, reg.R11
 	n, line, channels, mask := reg.R12, reg.R13, reg.R14, reg.RCX
-	Load(Param("dst"), dst)
-	Load(Param("src"), src)
-	Load(Param("w"), w)
-	Load(Param("channels"), count)
+	x86.LoadArgs("dst src w channels", dst, src, w, count)
 	of := func(off int) Mem { return Mem{Base: w, Disp: off} }
 	MOVQ(of(wN), n)
 	MOVQ(of(wLine), line)
@@ -68,11 +64,9 @@ func largest(name, doc string, length int) {
 		VPMAXUB(Mem{Base: tap}, reg.Y0, reg.Y0)
 	}
 	ADDQ(channels, tap)
-	DECQ(cols)
-	JNE(LabelRef("tap"))
+	x86.Loop(cols, "tap")
 	ADDQ(line, row)
-	DECQ(rows)
-	JNE(LabelRef("row"))
+	x86.Loop(rows, "row")
 	if m := (Mem{Base: dst, Index: at, Scale: 1}); length == 64 {
 		VMOVDQU8(reg.Z0, reg.K1, m)
 	} else {
@@ -83,10 +77,8 @@ func largest(name, doc string, length int) {
 	JLT(LabelRef("vector"))
 	ADDQ(channels, dst)
 	ADDQ(of(wStep), src)
-	DECQ(n)
-	JNE(LabelRef("position"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(n, "position")
+	x86.Return()
 }
 
 // armLargest emits the same for arm64.

@@ -9,7 +9,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
-	"github.com/kindred-ml/kindred/internal/kernel/gen/scalar"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 func main() {
@@ -73,14 +73,13 @@ func broadcast(dst reg.VecVirtual, bits uint32) {
 func constant(dst reg.VecVirtual, x float32) { broadcast(dst, math.Float32bits(x)) }
 
 func maxBelow512() {
-	TEXT("maxBelowAVX512", NOSPLIT, "func(x *float32, n int, limit float32, val *float32, idx *int32)")
-	Pragma("noescape")
-	Doc("maxBelowAVX512 leaves in each of 16 lanes the greatest of every 16th value below",
+	x86.Begin("maxBelowAVX512", "func(x *float32, n int, limit float32, val *float32, idx *int32)",
+		"maxBelowAVX512 leaves in each of 16 lanes the greatest of every 16th value below",
 		"limit and its first index. n is a positive multiple of 16.")
 	lanes = iota16()
-	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	x, n := x86.Arg("x"), x86.Arg("n")
 	limit, best, at, now, step := ZMM(), ZMM(), ZMM(), ZMM(), ZMM()
-	scalar.Broadcast("limit", limit)
+	x86.Broadcast("limit", limit)
 	constant(best, float32(math.Inf(-1)))
 	broadcast(at, 0xffffffff)
 	VMOVDQU32(lanes, now)
@@ -96,19 +95,17 @@ func maxBelow512() {
 	ADDQ(U8(64), x)
 	SUBQ(U8(16), n)
 	JNE(LabelRef("loop"))
-	VMOVUPS(best, Mem{Base: Load(Param("val"), GP64())})
-	VMOVDQU32(at, Mem{Base: Load(Param("idx"), GP64())})
-	VZEROUPPER()
-	RET()
+	VMOVUPS(best, Mem{Base: x86.Arg("val")})
+	VMOVDQU32(at, Mem{Base: x86.Arg("idx")})
+	x86.Return()
 }
 
 func maxBelow2() {
-	TEXT("maxBelowAVX2", NOSPLIT, "func(x *float32, n int, limit float32, val *float32, idx *int32)")
-	Pragma("noescape")
-	Doc("maxBelowAVX2 is maxBelowAVX512 with 8 lanes. n is a positive multiple of 8.")
-	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	x86.Begin("maxBelowAVX2", "func(x *float32, n int, limit float32, val *float32, idx *int32)",
+		"maxBelowAVX2 is maxBelowAVX512 with 8 lanes. n is a positive multiple of 8.")
+	x, n := x86.Arg("x"), x86.Arg("n")
 	limit, best, at, now, step := YMM(), YMM(), YMM(), YMM(), YMM()
-	scalar.Broadcast("limit", limit)
+	x86.Broadcast("limit", limit)
 	constant(best, float32(math.Inf(-1)))
 	broadcast(at, 0xffffffff)
 	VMOVDQU(lanes, now)
@@ -125,25 +122,22 @@ func maxBelow2() {
 	ADDQ(U8(32), x)
 	SUBQ(U8(8), n)
 	JNE(LabelRef("loop"))
-	VMOVUPS(best, Mem{Base: Load(Param("val"), GP64())})
-	VMOVDQU(at, Mem{Base: Load(Param("idx"), GP64())})
-	VZEROUPPER()
-	RET()
+	VMOVUPS(best, Mem{Base: x86.Arg("val")})
+	VMOVDQU(at, Mem{Base: x86.Arg("idx")})
+	x86.Return()
 }
 
 func compress(name, params string, test func(x reg.VecVirtual, k reg.Register, lim []reg.VecVirtual)) {
-	TEXT(name+"AVX512", NOSPLIT, "func(x *float32, n int, "+params+", idx *int32) int")
-	Pragma("noescape")
-	Doc(name+"AVX512 writes the indices that pass, ascending, and returns how many.",
+	x86.Begin(name+"AVX512", "func(x *float32, n int, "+params+", idx *int32) int",
+		name+"AVX512 writes the indices that pass, ascending, and returns how many.",
 		"n is a positive multiple of 16; idx has room for 16 more than pass.")
-	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
-	out := Load(Param("idx"), GP64())
+	x, n, out := x86.Arg("x"), x86.Arg("n"), x86.Arg("idx")
 	first := GP64()
 	MOVQ(out, first)
 	a, b, now, step := ZMM(), ZMM(), ZMM(), ZMM()
-	scalar.Broadcast("lo", a)
+	x86.Broadcast("lo", a)
 	if name == "between" {
-		scalar.Broadcast("hi", b)
+		x86.Broadcast("hi", b)
 	} else {
 		broadcast(b, 0x7fffffff)
 	}
@@ -166,8 +160,7 @@ func compress(name, params string, test func(x reg.VecVirtual, k reg.Register, l
 	SUBQ(first, out)
 	SHRQ(U8(2), out)
 	Store(out, ReturnIndex(0))
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // Coefficients of exp on [-ln 2 / 2, ln 2 / 2] (Moshier, Cephes) and the split
@@ -183,13 +176,12 @@ var poly = []float32{1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.166579
 	5.0000001201e-1}
 
 func expSum512() {
-	TEXT("expSumAVX512", NOSPLIT, "func(dst, x *float32, n int, a, b float32, sum *float32)")
-	Pragma("noescape")
-	Doc("expSumAVX512 sets dst to exp(a x + b) and adds 16 partial sums to sum. n is a", "positive multiple of 16.")
-	dst, x, n := Load(Param("dst"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	x86.Begin("expSumAVX512", "func(dst, x *float32, n int, a, b float32, sum *float32)",
+		"expSumAVX512 sets dst to exp(a x + b) and adds 16 partial sums to sum. n is a", "positive multiple of 16.")
+	dst, x, n := x86.Arg("dst"), x86.Arg("x"), x86.Arg("n")
 	a, b, low, l2e, hi, lo, one, total := ZMM(), ZMM(), ZMM(), ZMM(), ZMM(), ZMM(), ZMM(), ZMM()
-	scalar.Broadcast("a", a)
-	scalar.Broadcast("b", b)
+	x86.Broadcast("a", a)
+	x86.Broadcast("b", b)
 	constant(low, lowest)
 	constant(l2e, log2e)
 	constant(hi, -ln2hi)
@@ -200,7 +192,7 @@ func expSum512() {
 		c[i] = ZMM()
 		constant(c[i], p)
 	}
-	sum := Load(Param("sum"), GP64())
+	sum := x86.Arg("sum")
 	VMOVUPS(Mem{Base: sum}, total)
 	t, m, r, p, k := ZMM(), ZMM(), ZMM(), ZMM(), K()
 	Label("loop")
@@ -227,21 +219,19 @@ func expSum512() {
 	SUBQ(U8(16), n)
 	JNE(LabelRef("loop"))
 	VMOVUPS(total, Mem{Base: sum})
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 func expSum2() {
-	TEXT("expSumAVX2", NOSPLIT, "func(dst, x *float32, n int, a, b float32, sum *float32)")
-	Pragma("noescape")
-	Doc("expSumAVX2 is expSumAVX512 with 8 partial sums. n is a positive multiple of 8.")
-	dst, x, n := Load(Param("dst"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	x86.Begin("expSumAVX2", "func(dst, x *float32, n int, a, b float32, sum *float32)",
+		"expSumAVX2 is expSumAVX512 with 8 partial sums. n is a positive multiple of 8.")
+	dst, x, n := x86.Arg("dst"), x86.Arg("x"), x86.Arg("n")
 	a, b, low, l2e, total := YMM(), YMM(), YMM(), YMM(), YMM()
-	scalar.Broadcast("a", a)
-	scalar.Broadcast("b", b)
+	x86.Broadcast("a", a)
+	x86.Broadcast("b", b)
 	constant(low, lowest)
 	constant(l2e, log2e)
-	sum := Load(Param("sum"), GP64())
+	sum := x86.Arg("sum")
 	VMOVUPS(Mem{Base: sum}, total)
 	t, m, r, p, tmp, keep := YMM(), YMM(), YMM(), YMM(), YMM(), YMM()
 	Label("loop")
@@ -277,16 +267,14 @@ func expSum2() {
 	SUBQ(U8(8), n)
 	JNE(LabelRef("loop"))
 	VMOVUPS(total, Mem{Base: sum})
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 func absMax512() {
-	TEXT("absMaxAVX512", NOSPLIT, "func(x *float32, n int, val *float32)")
-	Pragma("noescape")
-	Doc("absMaxAVX512 leaves in each of 16 lanes the greatest of every 16th absolute value.",
+	x86.Begin("absMaxAVX512", "func(x *float32, n int, val *float32)",
+		"absMaxAVX512 leaves in each of 16 lanes the greatest of every 16th absolute value.",
 		"n is a positive multiple of 16.")
-	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	x, n := x86.Arg("x"), x86.Arg("n")
 	best, abs, v := ZMM(), ZMM(), ZMM()
 	VPXORD(best, best, best)
 	broadcast(abs, 0x7fffffff)
@@ -296,21 +284,19 @@ func absMax512() {
 	ADDQ(U8(64), x)
 	SUBQ(U8(16), n)
 	JNE(LabelRef("loop"))
-	VMOVUPS(best, Mem{Base: Load(Param("val"), GP64())})
-	VZEROUPPER()
-	RET()
+	VMOVUPS(best, Mem{Base: x86.Arg("val")})
+	x86.Return()
 }
 
 func absBelowSum512() {
-	TEXT("absBelowSumAVX512", NOSPLIT, "func(x *float32, n int, most float32, sum *float32)")
-	Pragma("noescape")
-	Doc("absBelowSumAVX512 leaves in each of 16 lanes the sum of every 16th absolute value",
+	x86.Begin("absBelowSumAVX512", "func(x *float32, n int, most float32, sum *float32)",
+		"absBelowSumAVX512 leaves in each of 16 lanes the sum of every 16th absolute value",
 		"that does not exceed most. n is a positive multiple of 16.")
-	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	x, n := x86.Arg("x"), x86.Arg("n")
 	total, abs, v, most, k := ZMM(), ZMM(), ZMM(), ZMM(), K()
 	VPXORD(total, total, total)
 	broadcast(abs, 0x7fffffff)
-	scalar.Broadcast("most", most)
+	x86.Broadcast("most", most)
 	Label("loop")
 	VPANDD(Mem{Base: x}, abs, v)
 	VCMPPS(U8(0x12), most, v, k) // v <= most
@@ -318,7 +304,6 @@ func absBelowSum512() {
 	ADDQ(U8(64), x)
 	SUBQ(U8(16), n)
 	JNE(LabelRef("loop"))
-	VMOVUPS(total, Mem{Base: Load(Param("sum"), GP64())})
-	VZEROUPPER()
-	RET()
+	VMOVUPS(total, Mem{Base: x86.Arg("sum")})
+	x86.Return()
 }

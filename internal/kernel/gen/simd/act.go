@@ -139,17 +139,17 @@ func (v isa) cubic(x, a, c reg.Register) reg.VecVirtual {
 	return r
 }
 
-// actKernels are the activations that are not piecewise linear, and their way
+// actBodies are those of the activations that are not piecewise linear, and of their way
 // back: from the gradient of the result, in dx, to that of x.
-func actKernels() []rowKernel {
-	return []rowKernel{
-		{"gate", "is y = x*sigmoid(a*x + b*x^3).", "y x", "", "a b", "", func(l lanes, m, _, s, _ regs) {
+func actBodies() map[string]rowBody {
+	return map[string]rowBody{
+		"gate": func(l lanes, m, _, s, _ regs) {
 			x := l.load(m["x"])
 			r := l.sigmoidOf(l.cubic(l.bounded(x), s["a"], s["b"]))
 			VMULPS(x, r, r)
 			l.store(r, m["y"])
-		}},
-		{"gateGrad", "is gate's way back.", "dx dy x", "", "a b", "", func(l lanes, m, _, s, _ regs) {
+		},
+		"gateGrad": func(l lanes, m, _, s, _ regs) {
 			// s + x (a + 3 b x^2) s (1 - s), s the sigmoid
 			x, three := l.bounded(l.load(m["x"])), l.number(3)
 			VMULPS(s["b"], three, three)
@@ -159,33 +159,31 @@ func actKernels() []rowKernel {
 			VFMADD213PS(r, r, d)  // s + s (d - s d)
 			VMULPS(l.load(m["dy"]), d, d)
 			l.store(d, m["dx"])
-		}},
-		{"gelu", "is y = x times the normal distribution function of x.", "y x", "", "", "",
-			func(l lanes, m, _, _, _ regs) {
-				x := l.load(m["x"])
-				phi, _ := l.normalOf(x)
-				VMULPS(x, phi, phi)
-				l.store(phi, m["y"])
-			}},
-		{"geluGrad", "is gelu's way back.", "dx dy x", "", "", "", func(l lanes, m, _, _, _ regs) {
+		},
+		"gelu": func(l lanes, m, _, _, _ regs) {
+			x := l.load(m["x"])
+			phi, _ := l.normalOf(x)
+			VMULPS(x, phi, phi)
+			l.store(phi, m["y"])
+		},
+		"geluGrad": func(l lanes, m, _, _, _ regs) {
 			x := l.load(m["x"])
 			phi, density := l.normalOf(x)
 			VMULPS(l.number(float32(1/math.Sqrt(2*math.Pi))), density, density)
 			VFMADD231PS(x, density, phi)
 			VMULPS(l.load(m["dy"]), phi, phi)
 			l.store(phi, m["dx"])
-		}},
-		{"softmaxGrad", "is s = exp(s - less), dp = s*(dp - dot).", "s dp", "", "less dot", "",
-			func(l lanes, m, _, s, _ regs) {
-				p, g := l.load(m["s"]), l.load(m["dp"])
-				VSUBPS(s["less"], p, p)
-				e := l.expOf(p)
-				l.store(e, m["s"])
-				VSUBPS(s["dot"], g, g)
-				VMULPS(e, g, g)
-				l.store(g, m["dp"])
-			}},
-		{"hardSwish", "is y = x*min(max(x + 3, 0), 6)/6.", "y x", "", "", "", func(l lanes, m, _, _, _ regs) {
+		},
+		"softmaxGrad": func(l lanes, m, _, s, _ regs) {
+			p, g := l.load(m["s"]), l.load(m["dp"])
+			VSUBPS(s["less"], p, p)
+			e := l.expOf(p)
+			l.store(e, m["s"])
+			VSUBPS(s["dot"], g, g)
+			VMULPS(e, g, g)
+			l.store(g, m["dp"])
+		},
+		"hardSwish": func(l lanes, m, _, _, _ regs) {
 			x, r := l.load(m["x"]), l.number(0.5)
 			VFMADD231PS(l.number(1./6), x, r)
 			zero := l.vec()
@@ -193,8 +191,8 @@ func actKernels() []rowKernel {
 			l.clamp(r, zero, l.number(1))
 			VMULPS(x, r, r)
 			l.store(r, m["y"])
-		}},
-		{"hardSwishGrad", "is hardSwish's way back.", "dx dy x", "", "", "", func(l lanes, m, _, _, _ regs) {
+		},
+		"hardSwishGrad": func(l lanes, m, _, _, _ regs) {
 			x, r := l.load(m["x"]), l.number(0.5)
 			VFMADD231PS(l.number(1./3), x, r)
 			l.keep(l.compare(cmpNotAtMost, x, l.number(-3)), r)
@@ -206,6 +204,6 @@ func actKernels() []rowKernel {
 			}
 			VMULPS(l.load(m["dy"]), r, r)
 			l.store(r, m["dx"])
-		}},
+		},
 	}
 }

@@ -6,17 +6,18 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // addRows emits the sum of rows at given places, in vecs registers throughout.
 func addRows(v isa, vecs int) {
 	name := fmt.Sprintf("addRows%d%s", vecs, v.suffix)
-	TEXT(name, NOSPLIT, "func(y, x *float32, stride int, idx *int32, c *float32, n int)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s adds c[k] times row idx[k] of x, k below n, to the %d values of y;", name, vecs*v.lanes),
+	x86.Begin(name, "func(y, x *float32, stride int, idx *int32, c *float32, n int)",
+		fmt.Sprintf("%s adds c[k] times row idx[k] of x, k below n, to the %d values of y;", name, vecs*v.lanes),
 		"stride is in bytes, n is positive.")
-	y, x, stride := Load(Param("y"), GP64()), Load(Param("x"), GP64()), Load(Param("stride"), GP64())
-	idx, c, n := Load(Param("idx"), GP64()), Load(Param("c"), GP64()), Load(Param("n"), GP64())
+	y, x, stride := x86.Arg("y"), x86.Arg("x"), x86.Arg("stride")
+	idx, c, n := x86.Arg("idx"), x86.Arg("c"), x86.Arg("n")
 	at, k := GP64(), GP64()
 	sum := make([]reg.VecVirtual, vecs)
 	for i := range sum {
@@ -38,6 +39,5 @@ func addRows(v isa, vecs int) {
 	for i := range sum {
 		VMOVUPS(sum[i], Mem{Base: y, Disp: i * v.bytes()})
 	}
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }

@@ -6,6 +6,9 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // Byte offsets of the fields of simd.DepthwiseBand; its test compares them with the
@@ -73,7 +76,7 @@ func (k *depthBand) pointer(off int) reg.GPVirtual {
 // band goes through the rows.
 func (k *depthBand) band() {
 	k.begin()
-	k.acc = k.zeros(depthGroup * k.rows)
+	k.acc = k.zeros(layout.DepthGroup * k.rows)
 	k.move(k.field(bX), k.field(bXNow))
 	k.move(k.field(bRows), k.field(bRowsLeft))
 	y := k.pointer(bY)
@@ -157,18 +160,18 @@ func (k *depthBand) positions(name string, rows int) {
 	MOVQ(k.field(bN), k.n)
 	KMOVW(k.first, k.left)
 	KMOVW(k.whole, k.right)
-	CMPQ(k.n, U8(depthGroup))
+	CMPQ(k.n, U8(layout.DepthGroup))
 	JLT(LabelRef(name + "single"))
 	Label(name + "group")
-	CMPQ(k.n, U8(depthGroup))
+	CMPQ(k.n, U8(layout.DepthGroup))
 	JGT(LabelRef(name + "sums"))
 	KMOVW(k.last, k.right)
 	JEQ(LabelRef(name + "sums"))
 	k.back()
 	Label(name + "sums")
-	k.sums(depthGroup)
+	k.sums(layout.DepthGroup)
 	KMOVW(k.whole, k.left)
-	SUBQ(U8(depthGroup), k.n)
+	SUBQ(U8(layout.DepthGroup), k.n)
 	JGT(LabelRef(name + "group"))
 	JMP(LabelRef(name + "end"))
 	Label(name + "single")
@@ -178,15 +181,14 @@ func (k *depthBand) positions(name string, rows int) {
 	Label(name + "position")
 	k.sums(1)
 	KMOVW(k.whole, k.left)
-	DECQ(k.n)
-	JNE(LabelRef(name + "single"))
+	x86.Loop(k.n, name+"single")
 	Label(name + "end")
 }
 
 // back steps to the last four positions.
 func (k *depthBand) back() {
 	step := GP64()
-	SUBQ(U8(depthGroup), k.n)
+	SUBQ(U8(layout.DepthGroup), k.n)
 	MOVQ(k.n, step)
 	IMULQ(k.field(bYStep), step)
 	for _, y := range k.y {
@@ -199,7 +201,7 @@ func (k *depthBand) back() {
 			ADDQ(step, x)
 		}
 	}
-	MOVQ(U32(depthGroup), k.n)
+	MOVQ(U32(layout.DepthGroup), k.n)
 }
 
 // pixel is pixel col of the row at x.
@@ -226,7 +228,7 @@ func (k *depthBand) pixel(x reg.GPVirtual, col int) Mem {
 func (k *depthBand) sums(n int) {
 	acc := make([][]reg.VecVirtual, len(k.y))
 	for o := range acc {
-		acc[o] = k.acc[depthGroup*o:][:n]
+		acc[o] = k.acc[layout.DepthGroup*o:][:n]
 		for _, a := range acc[o] {
 			k.zero(a)
 		}

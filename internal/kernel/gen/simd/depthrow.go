@@ -6,23 +6,10 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
-
-// Further fields of simd.Depthwise.
-const (
-	dScale = dYStep + 8
-	dShift = dScale + 8
-	dLo    = dShift + 8
-	dHi    = dLo + 4
-)
-
-// depthShapes are the widths of filters, and the steps between positions in
-// pixels, that have kernels of their own. Those that are not odd are the phases of
-// a stride on the way back.
-var depthShapes = [][2]int{{1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}, {7, 1}, {3, 2}, {5, 2}, {7, 2}}
-
-// depthGroup is how many positions share what they read.
-const depthGroup = 4
 
 // depthRow is a kernel of depthwise convolution for filters of a known width: a
 // row of weights is in registers, and each pixel is read once for all positions
@@ -45,7 +32,7 @@ func (k *depthRow) pointer(off int) reg.GPVirtual {
 
 func depthwiseRow(v isa, tapsW, stride int) {
 	name := fmt.Sprintf("depthwise%dby%d", tapsW, stride)
-	channelLoop(v, name, "is Depthwise's kernel for filters of that width and step.", dC,
+	channelLoop(v, name, "is Depthwise's kernel for filters of that width and step.", layout.DepthC,
 		func(l lanes, label string, d, c, j reg.Register) {
 			k := &depthRow{l, label, tapsW, stride, d, c, j}
 			k.positions()
@@ -55,10 +42,8 @@ func depthwiseRow(v isa, tapsW, stride int) {
 // channelLoop emits a kernel that goes through the channels, a register of them at a
 // time. Their bytes are at offset chans of its parameter.
 func channelLoop(v isa, name, doc string, chans int, body func(l lanes, label string, d, c, j reg.Register)) {
-	TEXT(name+v.suffix, NOSPLIT, depthwiseParams)
-	Pragma("noescape")
-	Doc(name + v.suffix + " " + doc)
-	d, j, rest, c := Load(Param("d"), GP64()), GP64(), GP64(), GP64()
+	x86.Begin(name+v.suffix, depthwiseParams, name+v.suffix+" "+doc)
+	d, j, rest, c := x86.Arg("d"), GP64(), GP64(), GP64()
 	MOVQ(Mem{Base: d, Disp: chans}, c)
 	XORQ(j, j)
 	Label("full")
@@ -75,19 +60,18 @@ func channelLoop(v isa, name, doc string, chans int, body func(l lanes, label st
 	SHRQ(U8(2), rest)
 	body(lanes{isa: v, masked: true, k: v.partial(rest)}, "tail_", d, c, j)
 	Label("done")
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // positions goes along the row, in groups and then one by one.
 func (k *depthRow) positions() {
-	x, y, n := k.pointer(dX), k.pointer(dY), GP64()
-	MOVQ(k.field(dN), n)
+	x, y, n := k.pointer(layout.DepthX), k.pointer(layout.DepthY), GP64()
+	MOVQ(k.field(layout.DepthN), n)
 	Label(k.label + "group")
-	CMPQ(n, U8(depthGroup))
+	CMPQ(n, U8(layout.DepthGroup))
 	JLT(LabelRef(k.label + "single"))
-	k.sums("g", x, y, depthGroup)
-	SUBQ(U8(depthGroup), n)
+	k.sums("g", x, y, layout.DepthGroup)
+	SUBQ(U8(layout.DepthGroup), n)
 	JMP(LabelRef(k.label + "group"))
 	Label(k.label + "single")
 	TESTQ(n, n)
@@ -103,9 +87,9 @@ func (k *depthRow) positions() {
 func (k *depthRow) sums(label string, x, y reg.Register, n int) {
 	label = k.label + label
 	acc := k.zeros(n)
-	row, w, r := GP64(), k.pointer(dW), GP64()
+	row, w, r := GP64(), k.pointer(layout.DepthW), GP64()
 	MOVQ(x, row)
-	MOVQ(k.field(dTaps), r)
+	MOVQ(k.field(layout.DepthTaps), r)
 	Label(label + "row")
 	weights := make([]reg.VecVirtual, k.tapsW)
 	for t := range weights {
@@ -126,27 +110,26 @@ func (k *depthRow) sums(label string, x, y reg.Register, n int) {
 		}
 		ADDQ(k.c, px)
 	}
-	ADDQ(k.field(dXRow), row)
-	DECQ(r)
-	JNE(LabelRef(label + "row"))
+	ADDQ(k.field(layout.DepthXRow), row)
+	x86.Loop(r, label+"row")
 	k.finish(label, acc)
 	for i := range n {
 		k.store(acc[i], y)
-		ADDQ(k.field(dYStep), y)
-		ADDQ(k.field(dXStep), x)
+		ADDQ(k.field(layout.DepthYStep), y)
+		ADDQ(k.field(layout.DepthXStep), x)
 	}
 }
 
 // finish applies scale, shift and bounds, if there is a scale.
 func (k *depthRow) finish(label string, acc []reg.VecVirtual) {
 	p := GP64()
-	MOVQ(k.field(dScale), p)
+	MOVQ(k.field(layout.DepthScale), p)
 	TESTQ(p, p)
 	JEQ(LabelRef(label + "plain"))
 	ADDQ(k.j, p)
-	scale, shift, lo, hi := k.load(p), k.load(k.pointer(dShift)), k.vec(), k.vec()
-	VBROADCASTSS(k.field(dLo), lo)
-	VBROADCASTSS(k.field(dHi), hi)
+	scale, shift, lo, hi := k.load(p), k.load(k.pointer(layout.DepthShift)), k.vec(), k.vec()
+	VBROADCASTSS(k.field(layout.DepthLo), lo)
+	VBROADCASTSS(k.field(layout.DepthHi), hi)
 	for _, a := range acc {
 		VFMADD213PS(shift, scale, a)
 		k.clamp(a, lo, hi)
@@ -159,7 +142,7 @@ func (k *depthRow) finish(label string, acc []reg.VecVirtual) {
 // positions go by.
 func depthwiseWeightsRow(v isa, tapsW, rows int) {
 	name := fmt.Sprintf("depthwiseWeights%d", tapsW)
-	channelLoop(v, name, "is Depthwise's kernel back to the weights for filters of that width.", dC,
+	channelLoop(v, name, "is Depthwise's kernel back to the weights for filters of that width.", layout.DepthC,
 		func(l lanes, label string, d, c, j reg.Register) {
 			k := &depthRow{l, label, tapsW, 1, d, c, j}
 			k.weights(rows)
@@ -168,8 +151,8 @@ func depthwiseWeightsRow(v isa, tapsW, rows int) {
 
 // weights handles so many rows of taps at a time.
 func (k *depthRow) weights(rows int) {
-	first, w, r := k.pointer(dX), k.pointer(dW), GP64()
-	MOVQ(k.field(dTaps), r)
+	first, w, r := k.pointer(layout.DepthX), k.pointer(layout.DepthW), GP64()
+	MOVQ(k.field(layout.DepthTaps), r)
 	Label(k.label + "row")
 	acc := make([]reg.VecVirtual, rows*k.tapsW)
 	to := GP64()
@@ -178,9 +161,9 @@ func (k *depthRow) weights(rows int) {
 		acc[t] = k.load(to)
 		ADDQ(k.c, to)
 	}
-	x, y, n := GP64(), k.pointer(dY), GP64()
+	x, y, n := GP64(), k.pointer(layout.DepthY), GP64()
 	MOVQ(first, x)
-	MOVQ(k.field(dN), n)
+	MOVQ(k.field(layout.DepthN), n)
 	Label(k.label + "position")
 	dy, line := k.load(y), GP64()
 	MOVQ(x, line)
@@ -194,19 +177,18 @@ func (k *depthRow) weights(rows int) {
 			}
 		}
 		if i+1 < rows {
-			ADDQ(k.field(dXRow), line)
+			ADDQ(k.field(layout.DepthXRow), line)
 		}
 	}
-	ADDQ(k.field(dXStep), x)
-	ADDQ(k.field(dYStep), y)
-	DECQ(n)
-	JNE(LabelRef(k.label + "position"))
+	ADDQ(k.field(layout.DepthXStep), x)
+	ADDQ(k.field(layout.DepthYStep), y)
+	x86.Loop(n, k.label+"position")
 	for t := range acc {
 		k.store(acc[t], w)
 		ADDQ(k.c, w)
 	}
 	for range rows {
-		ADDQ(k.field(dXRow), first)
+		ADDQ(k.field(layout.DepthXRow), first)
 	}
 	SUBQ(U8(rows), r)
 	JNE(LabelRef(k.label + "row"))

@@ -4,24 +4,12 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 const depthwiseParams = "func(d *byte)"
-
-// Byte offsets of the fields of simd.Depthwise; its test compares them with the
-// compiler's.
-const (
-	dX = 8 * iota
-	dW
-	dY
-	dN
-	dC
-	dTaps
-	dTapsW
-	dXStep
-	dXRow
-	dYStep
-)
 
 // depthwise emits the two kernels of depthwise convolution: forward, and back to
 // the weights.
@@ -30,17 +18,15 @@ func depthwise(v isa, back bool) {
 	if back {
 		name = "depthwiseWeights"
 	}
-	TEXT(name+v.suffix, NOSPLIT, depthwiseParams)
-	Pragma("noescape")
-	Doc(name + v.suffix + " is Depthwise's kernel.")
-	d := Load(Param("d"), GP64())
+	x86.Begin(name+v.suffix, depthwiseParams, name+v.suffix+" is Depthwise's kernel.")
+	d := x86.Arg("d")
 	at := func(off int) Mem { return Mem{Base: d, Disp: off} }
 	load := func(off int) reg.GPVirtual {
 		r := GP64()
 		MOVQ(at(off), r)
 		return r
 	}
-	j, rest, c := GP64(), GP64(), load(dC)
+	j, rest, c := GP64(), GP64(), load(layout.DepthC)
 	XORQ(j, j)
 	MOVQ(c, rest)
 	inner := forwardChannels
@@ -60,65 +46,58 @@ func depthwise(v isa, back bool) {
 	SHRQ(U8(2), rest)
 	inner(lanes{isa: v, masked: true, k: v.partial(rest)}, "tail_", at, load, c, j)
 	Label("done")
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // forwardChannels goes through the positions for one register of channels.
 func forwardChannels(l lanes, p string, at func(int) Mem, load func(int) reg.GPVirtual, c, j reg.Register) {
-	x, y, n := load(dX), load(dY), load(dN)
+	x, y, n := load(layout.DepthX), load(layout.DepthY), load(layout.DepthN)
 	ADDQ(j, x)
 	ADDQ(j, y)
 	acc := l.vec()
 	Label(p + "position")
 	l.zero(acc)
-	row, w, r := GP64(), load(dW), load(dTaps)
+	row, w, r := GP64(), load(layout.DepthW), load(layout.DepthTaps)
 	ADDQ(j, w)
 	MOVQ(x, row)
 	Label(p + "row")
-	px, t := GP64(), load(dTapsW)
+	px, t := GP64(), load(layout.DepthTapsW)
 	MOVQ(row, px)
 	Label(p + "tap")
 	VFMADD231PS(l.load(px), l.load(w), acc)
 	ADDQ(c, px)
 	ADDQ(c, w)
-	DECQ(t)
-	JNE(LabelRef(p + "tap"))
-	ADDQ(at(dXRow), row)
-	DECQ(r)
-	JNE(LabelRef(p + "row"))
+	x86.Loop(t, p+"tap")
+	ADDQ(at(layout.DepthXRow), row)
+	x86.Loop(r, p+"row")
 	l.store(acc, y)
-	ADDQ(at(dXStep), x)
-	ADDQ(at(dYStep), y)
-	DECQ(n)
-	JNE(LabelRef(p + "position"))
+	ADDQ(at(layout.DepthXStep), x)
+	ADDQ(at(layout.DepthYStep), y)
+	x86.Loop(n, p+"position")
 }
 
 // backChannels adds to each tap's weights the products of its positions.
 func backChannels(l lanes, p string, at func(int) Mem, load func(int) reg.GPVirtual, c, j reg.Register) {
-	row, w, r := load(dX), load(dW), load(dTaps)
+	row, w, r := load(layout.DepthX), load(layout.DepthW), load(layout.DepthTaps)
 	ADDQ(j, row)
 	ADDQ(j, w)
 	Label(p + "row")
-	tap, t := GP64(), load(dTapsW)
+	tap, t := GP64(), load(layout.DepthTapsW)
 	MOVQ(row, tap)
 	Label(p + "tap")
 	acc := l.load(w)
-	x, y, n := GP64(), load(dY), load(dN)
+	x, y, n := GP64(), load(layout.DepthY), load(layout.DepthN)
 	MOVQ(tap, x)
 	ADDQ(j, y)
 	Label(p + "position")
 	VFMADD231PS(l.load(x), l.load(y), acc)
-	ADDQ(at(dXStep), x)
-	ADDQ(at(dYStep), y)
-	DECQ(n)
-	JNE(LabelRef(p + "position"))
+	ADDQ(at(layout.DepthXStep), x)
+	ADDQ(at(layout.DepthYStep), y)
+	x86.Loop(n, p+"position")
 	l.store(acc, w)
 	ADDQ(c, tap)
 	ADDQ(c, w)
-	DECQ(t)
-	JNE(LabelRef(p + "tap"))
-	ADDQ(at(dXRow), row)
-	DECQ(r)
-	JNE(LabelRef(p + "row"))
+	x86.Loop(t, p+"tap")
+	ADDQ(at(layout.DepthXRow), row)
+	x86.Loop(r, p+"row")
 }

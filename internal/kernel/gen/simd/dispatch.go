@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
 )
 
 // dispatch writes the functions that choose between levels: for amd64, for arm64, and
@@ -34,30 +36,19 @@ func dispatch(dir string) error {
 		fmt.Fprintf(&there, "\nfunc %s(%s) (float32, bool) {\n\tif active == Generic {\n\t\treturn 0, false\n\t}\n"+
 			"\treturn %sNEON(%s), true\n}\n", name, params, name, a)
 	}
-	for _, k := range rowKernels() {
-		words := strings.Fields
-		pointers := append(append(words(k.mats), words(k.vecs)...), words(k.sums)...)
-		scalars := words(k.scalars)
-		sizes := strings.TrimSuffix(k.sizes(), " int")
-		params := k.sizes() + ", " + strings.Join(pointers, ", ") + " *float32"
-		if len(scalars) > 0 {
-			params += ", " + strings.Join(scalars, ", ") + " float32"
-		}
-		add(k.name, params, "", append(append(strings.Split(sizes, ", "), pointers...), scalars...))
+	for _, k := range layout.Rows {
+		params, names := k.RowParams()
+		add(k.Name, params, "", names)
 	}
-	for _, k := range poolKernels() {
-		pointers, scalars := k.pointers(), strings.Fields(k.scalars)
-		params := "n, c int, idx *uint8, " + strings.Join(pointers, ", ") + " *float32"
-		if len(scalars) > 0 {
-			params += ", " + strings.Join(scalars, ", ") + " float32"
-		}
-		add(k.name, params, "", append(append([]string{"n", "c", "idx"}, pointers...), scalars...))
+	for _, k := range layout.Pools {
+		params, names := k.PoolParams()
+		add(k.Name, params, "", names)
 	}
-	add("maxTap", maxTapParams, "", []string{"n", "c", "step", "x", "y", "idx", "tap"})
-	add("layerNorm", layerNormParams, "", []string{"rows", "cols", "y", "x", "gamma", "beta", "stats", "eps", "share"})
-	add("layerNormGrad", layerNormGradParams, "", []string{"rows", "cols", "dx", "dy", "x", "gamma", "stats", "dgamma",
+	add("maxTap", layout.MaxTapParams, "", []string{"n", "c", "step", "x", "y", "idx", "tap"})
+	add("layerNorm", layout.LayerNormParams, "", []string{"rows", "cols", "y", "x", "gamma", "beta", "stats", "eps", "share"})
+	add("layerNormGrad", layout.LayerNormGradParams, "", []string{"rows", "cols", "dx", "dy", "x", "gamma", "stats", "dgamma",
 		"dbeta", "share", "keep"})
-	add("expSum", expSumParams, "float32", []string{"n", "y", "x", "less"})
+	add("expSum", layout.ExpSumParams, "float32", []string{"n", "y", "x", "less"})
 	for _, f := range foldNames {
 		if f.two {
 			add(f.name, "n int, x, y *float32", "float32", []string{"n", "x", "y"})

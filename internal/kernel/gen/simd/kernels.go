@@ -1,149 +1,141 @@
 package main
 
 import (
+	"maps"
 	"math"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 type regs = map[string]reg.Register
 
-// rowKernels are the row-wise kernels; package simd says what each computes.
-func rowKernels() []rowKernel {
-	return append(linearKernels(), actKernels()...)
+// rowBody emits what a kernel over rows does at a place: with matrices, vectors, scalars and sums.
+type rowBody func(l lanes, m, v, s, sum regs)
+
+// rowBodies are the bodies of layout.Rows.
+func rowBodies() map[string]rowBody {
+	bodies := linearBodies()
+	maps.Copy(bodies, actBodies())
+	return bodies
 }
 
-// linearKernels are the others. Long: it is a table.
-func linearKernels() []rowKernel {
-	return []rowKernel{
-		{"scaleShift", "is y = clamp(a*x + b).", "y x", "a b", "lo hi", "", func(l lanes, m, v, s, _ regs) {
-			r := l.load(v["b"])
-			fma(l, m["x"], l.load(v["a"]), r)
+// linearBodies are those without activations. Long: it is a table.
+func linearBodies() map[string]rowBody {
+	bounded := func(value func(l lanes, m, v regs) reg.VecVirtual) rowBody {
+		return func(l lanes, m, v, s, _ regs) {
+			r := value(l, m, v)
 			l.clamp(r, s["lo"], s["hi"])
 			l.store(r, m["y"])
-		}},
-		{"scaleShiftAdd", "is y = clamp(a*x + b + z).", "y x z", "a b", "lo hi", "", func(l lanes, m, v, s, _ regs) {
-			r := l.load(v["b"])
-			fma(l, m["x"], l.load(v["a"]), r)
-			VADDPS(l.load(m["z"]), r, r)
-			l.clamp(r, s["lo"], s["hi"])
-			l.store(r, m["y"])
-		}},
-		{"shift", "is y = clamp(x + b).", "y x", "b", "lo hi", "", func(l lanes, m, v, s, _ regs) {
-			r := l.load(v["b"])
-			VADDPS(l.load(m["x"]), r, r)
-			l.clamp(r, s["lo"], s["hi"])
-			l.store(r, m["y"])
-		}},
-		{"clamp", "is y = clamp(x).", "y x", "", "lo hi", "", func(l lanes, m, v, s, _ regs) {
-			r := l.load(m["x"])
-			l.clamp(r, s["lo"], s["hi"])
-			l.store(r, m["y"])
-		}},
-		{"addClamp", "is y = clamp(x + z).", "y x z", "", "lo hi", "", func(l lanes, m, v, s, _ regs) {
-			r := l.load(m["x"])
-			VADDPS(l.load(m["z"]), r, r)
-			l.clamp(r, s["lo"], s["hi"])
-			l.store(r, m["y"])
-		}},
-		{"larger", "is y = max(x, z), NaN where either is.", "y x z", "", "", "", func(l lanes, m, v, s, _ regs) {
+		}
+	}
+	affine := func(l lanes, m, v regs) reg.VecVirtual {
+		r := l.load(v["b"])
+		fma(l, m["x"], l.load(v["a"]), r)
+		return r
+	}
+	add := func(l lanes, p reg.Register, r reg.VecVirtual) reg.VecVirtual {
+		VADDPS(l.load(p), r, r)
+		return r
+	}
+	return map[string]rowBody{
+		"scaleShift":    bounded(affine),
+		"scaleShiftAdd": bounded(func(l lanes, m, v regs) reg.VecVirtual { return add(l, m["z"], affine(l, m, v)) }),
+		"shift":         bounded(func(l lanes, m, v regs) reg.VecVirtual { return add(l, m["x"], l.load(v["b"])) }),
+		"clamp":         bounded(func(l lanes, m, _ regs) reg.VecVirtual { return l.load(m["x"]) }),
+		"addClamp":      bounded(func(l lanes, m, _ regs) reg.VecVirtual { return add(l, m["z"], l.load(m["x"])) }),
+		"larger": func(l lanes, m, v, s, _ regs) {
 			// Of zeros, and where one is NaN, the instruction takes its second source.
 			x, z, r := l.load(m["x"]), l.load(m["z"]), l.vec()
 			VMAXPS(x, z, r)
 			VMAXPS(z, x, x)
 			VORPS(x, r, r)
 			l.store(r, m["y"])
-		}},
-		{"mask", "clears dy where y is at a bound.", "dy y", "", "lo hi", "", func(l lanes, m, v, s, _ regs) {
+		},
+		"mask": func(l lanes, m, v, s, _ regs) {
 			r := l.load(m["dy"])
 			l.unlessFlat(r, l.load(m["y"]), s["lo"], s["hi"])
 			l.store(r, m["dy"])
-		}},
-		{"normGrad", "is dx = p*dy + q*(x - c) + r, 0 where x is at a bound.", "dx dy x", "p q r c", "lo hi", "",
-			func(l lanes, m, v, s, _ regs) {
-				x, r := l.load(m["x"]), l.load(v["r"])
-				d := l.vec()
-				VSUBPS(l.load(v["c"]), x, d)
-				VFMADD231PS(l.load(v["q"]), d, r)
-				fma(l, m["dy"], l.load(v["p"]), r)
-				l.unlessFlat(r, x, s["lo"], s["hi"])
-				l.store(r, m["dx"])
-			}},
-		{"columnSums", "sums columns.", "x", "", "", "sum", func(l lanes, m, v, s, sum regs) {
+		},
+		"normGrad": func(l lanes, m, v, s, _ regs) {
+			x, r := l.load(m["x"]), l.load(v["r"])
+			d := l.vec()
+			VSUBPS(l.load(v["c"]), x, d)
+			VFMADD231PS(l.load(v["q"]), d, r)
+			fma(l, m["dy"], l.load(v["p"]), r)
+			l.unlessFlat(r, x, s["lo"], s["hi"])
+			l.store(r, m["dx"])
+		},
+		"columnSums": func(l lanes, m, v, s, sum regs) {
 			VADDPS(l.load(m["x"]), sum["sum"], sum["sum"])
-		}},
-		{"columnMoments", "sums x - c and its square down columns.", "x", "c", "", "sum sq",
-			func(l lanes, m, v, s, sum regs) {
-				d := l.load(m["x"])
-				VSUBPS(l.load(v["c"]), d, d)
-				VADDPS(d, sum["sum"], sum["sum"])
-				VFMADD231PS(d, d, sum["sq"])
-			}},
-		{"normSums", "clears dy where y is at a bound and sums dy and dy*(x - c) down columns.", "dy y x", "c", "lo hi",
-			"sum dot", func(l lanes, m, v, s, sum regs) {
-				g := l.load(m["dy"])
-				l.unlessFlat(g, l.load(m["y"]), s["lo"], s["hi"])
-				l.store(g, m["dy"])
-				addDot(l, g, m, v, sum)
-			}},
-		{"normSumsLinear", "sums dy and dy*(x - c) down columns.", "dy x", "c", "", "sum dot",
-			func(l lanes, m, v, s, sum regs) {
-				addDot(l, l.load(m["dy"]), m, v, sum)
-			}},
-		{"normGradOf", "is dx = p*dy + q*(x - c) + r, dy taken as 0 where a*x + b is at a bound.", "dx dy x",
-			"p q r c a b", "lo hi", "", func(l lanes, m, v, s, _ regs) {
-				x, z, r := l.load(m["x"]), l.load(v["b"]), l.load(v["r"])
-				VFMADD231PS(x, l.load(v["a"]), z)
-				g := l.load(m["dy"])
-				l.unlessFlat(g, z, s["lo"], s["hi"])
-				VSUBPS(l.load(v["c"]), x, x)
-				VFMADD231PS(l.load(v["q"]), x, r)
-				VFMADD231PS(g, l.load(v["p"]), r)
-				l.store(r, m["dx"])
-			}},
-		{"normSumsOf", "sums dy and dy*(x - c) down columns, dy taken as 0 where a*x + b is at a bound.", "dy x",
-			"c a b", "lo hi", "sum dot", func(l lanes, m, v, s, sum regs) {
-				x, z := l.load(m["x"]), l.load(v["b"])
-				VFMADD231PS(x, l.load(v["a"]), z)
-				g := l.load(m["dy"])
-				l.unlessFlat(g, z, s["lo"], s["hi"])
-				VSUBPS(l.load(v["c"]), x, x)
-				VADDPS(g, sum["sum"], sum["sum"])
-				VFMADD231PS(x, g, sum["dot"])
-			}},
-		{"axpy", "is y += a*x.", "y x", "", "a", "", func(l lanes, m, v, s, _ regs) {
+		},
+		"columnMoments": func(l lanes, m, v, s, sum regs) {
+			d := l.load(m["x"])
+			VSUBPS(l.load(v["c"]), d, d)
+			VADDPS(d, sum["sum"], sum["sum"])
+			VFMADD231PS(d, d, sum["sq"])
+		},
+		"normSums": func(l lanes, m, v, s, sum regs) {
+			g := l.load(m["dy"])
+			l.unlessFlat(g, l.load(m["y"]), s["lo"], s["hi"])
+			l.store(g, m["dy"])
+			addDot(l, g, m, v, sum)
+		},
+		"normSumsLinear": func(l lanes, m, v, s, sum regs) {
+			addDot(l, l.load(m["dy"]), m, v, sum)
+		},
+		"normGradOf": func(l lanes, m, v, s, _ regs) {
+			x, z, r := l.load(m["x"]), l.load(v["b"]), l.load(v["r"])
+			VFMADD231PS(x, l.load(v["a"]), z)
+			g := l.load(m["dy"])
+			l.unlessFlat(g, z, s["lo"], s["hi"])
+			VSUBPS(l.load(v["c"]), x, x)
+			VFMADD231PS(l.load(v["q"]), x, r)
+			VFMADD231PS(g, l.load(v["p"]), r)
+			l.store(r, m["dx"])
+		},
+		"normSumsOf": func(l lanes, m, v, s, sum regs) {
+			x, z := l.load(m["x"]), l.load(v["b"])
+			VFMADD231PS(x, l.load(v["a"]), z)
+			g := l.load(m["dy"])
+			l.unlessFlat(g, z, s["lo"], s["hi"])
+			VSUBPS(l.load(v["c"]), x, x)
+			VADDPS(g, sum["sum"], sum["sum"])
+			VFMADD231PS(x, g, sum["dot"])
+		},
+		"axpy": func(l lanes, m, v, s, _ regs) {
 			r := l.load(m["y"])
 			VFMADD231PS(l.load(m["x"]), s["a"], r)
 			l.store(r, m["y"])
-		}},
-		{"scale", "is y = a*x.", "y x", "", "a", "", func(l lanes, m, v, s, _ regs) {
+		},
+		"scale": func(l lanes, m, v, s, _ regs) {
 			r := l.load(m["x"])
 			VMULPS(s["a"], r, r)
 			l.store(r, m["y"])
-		}},
-		{"adam", "is a step of Adam.", "w grad mean sq", "", "decay shrink b1 b2 root eps step", "",
-			func(l lanes, m, v, s, _ regs) {
-				p, g := l.load(m["w"]), l.load(m["grad"])
-				VFMADD231PS(s["decay"], p, g)
-				mean, d := l.load(m["mean"]), l.vec()
-				VSUBPS(mean, g, d)
-				VFMADD231PS(s["b1"], d, mean)
-				l.store(mean, m["mean"])
-				VMULPS(g, g, g)
-				sq := l.load(m["sq"])
-				VSUBPS(sq, g, g)
-				VFMADD231PS(s["b2"], g, sq)
-				l.store(sq, m["sq"])
-				VSQRTPS(sq, sq)
-				VFMADD213PS(s["eps"], s["root"], sq)
-				VMULPS(s["step"], mean, mean)
-				VDIVPS(sq, mean, mean)
-				VMULPS(s["shrink"], p, p)
-				VSUBPS(mean, p, p)
-				l.store(p, m["w"])
-			}},
+		},
+		"adam": func(l lanes, m, v, s, _ regs) {
+			p, g := l.load(m["w"]), l.load(m["grad"])
+			VFMADD231PS(s["decay"], p, g)
+			mean, d := l.load(m["mean"]), l.vec()
+			VSUBPS(mean, g, d)
+			VFMADD231PS(s["b1"], d, mean)
+			l.store(mean, m["mean"])
+			VMULPS(g, g, g)
+			sq := l.load(m["sq"])
+			VSUBPS(sq, g, g)
+			VFMADD231PS(s["b2"], g, sq)
+			l.store(sq, m["sq"])
+			VSQRTPS(sq, sq)
+			VFMADD213PS(s["eps"], s["root"], sq)
+			VMULPS(s["step"], mean, mean)
+			VDIVPS(sq, mean, mean)
+			VMULPS(s["shrink"], p, p)
+			VSUBPS(mean, p, p)
+			l.store(p, m["w"])
+		},
 	}
 }
 
@@ -165,13 +157,11 @@ func fold(v isa, name, doc string, two bool, start float32, combine func(x, acc 
 	if two {
 		sig = "func(n int, x, y *float32) float32"
 	}
-	TEXT(name+v.suffix, NOSPLIT, sig)
-	Pragma("noescape")
-	Doc(name + v.suffix + " " + doc)
-	n, x := Load(Param("n"), GP64()).(reg.GPVirtual), Load(Param("x"), GP64())
+	x86.Begin(name+v.suffix, sig, name+v.suffix+" "+doc)
+	n, x := x86.Arg("n"), x86.Arg("x")
 	var y reg.Register
 	if two {
-		y = Load(Param("y"), GP64())
+		y = x86.Arg("y")
 	}
 	j := GP64()
 	XORQ(j, j)
@@ -230,8 +220,7 @@ func fold(v isa, name, doc string, two bool, start float32, combine func(x, acc 
 	VMOVSHDUP(low, t)
 	combine(t, low)
 	Store(low, ReturnIndex(0))
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // foldNames lists the reductions to a scalar, and whether they take two vectors.

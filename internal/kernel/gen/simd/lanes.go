@@ -7,7 +7,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
-	"github.com/kindred-ml/kindred/internal/kernel/gen/scalar"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // Predicates of VCMPPS; "not" ones hold for NaN.
@@ -152,5 +152,5 @@ func (v isa) unlessFlat(r, y, lo, hi reg.Register) {
 }
 
 func (v isa) broadcast(name string) reg.VecVirtual {
-	return scalar.Broadcast(name, v.vec())
+	return x86.Broadcast(name, v.vec())
 }

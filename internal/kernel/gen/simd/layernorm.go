@@ -5,13 +5,8 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
-	"github.com/kindred-ml/kindred/internal/kernel/gen/scalar"
-)
-
-const (
-	layerNormParams     = "rows, cols int, y, x, gamma, beta, stats *float32, eps, share float32"
-	layerNormGradParams = "rows, cols int, dx, dy, x, gamma, stats, dgamma, dbeta *float32, share, keep float32"
-	expSumParams        = "n int, y, x *float32, less float32"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // along emits a loop over a row of n bytes: four registers at a time, then one,
@@ -95,14 +90,11 @@ func (l lanes) only(r reg.Register) {
 
 // layerNorm emits the normalisation of rows.
 func layerNorm(v isa) {
-	TEXT("layerNorm"+v.suffix, NOSPLIT, "func("+layerNormParams+")")
-	Pragma("noescape")
-	Doc("layerNorm" + v.suffix + " is LayerNorm's kernel.")
-	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64()).(reg.GPVirtual)
+	x86.Begin("layerNorm"+v.suffix, "func("+layout.LayerNormParams+")",
+		"layerNorm"+v.suffix+" is LayerNorm's kernel.")
+	rows, cols := x86.Arg("rows"), x86.Arg("cols")
 	SHLQ(U8(2), cols)
-	y, x := Load(Param("y"), GP64()), Load(Param("x"), GP64())
-	gamma, beta := Load(Param("gamma"), GP64()), Load(Param("beta"), GP64())
-	stats := Load(Param("stats"), GP64())
+	y, x, gamma, beta, stats := x86.Arg("y"), x86.Arg("x"), x86.Arg("gamma"), x86.Arg("beta"), x86.Arg("stats")
 	share := v.broadcast("share")
 	Label("row")
 	acc := v.zeros(4)
@@ -120,7 +112,7 @@ func layerNorm(v isa) {
 	})
 	inverse, one := v.total(acc).AsX(), v.number(1).AsX()
 	VMULSS(share.AsX(), inverse, inverse)
-	VADDSS(scalar.At("eps"), inverse, inverse)
+	VADDSS(x86.At("eps"), inverse, inverse)
 	VSQRTSS(inverse, inverse, inverse)
 	VDIVSS(inverse, one, one)
 	VMOVSS(one, Mem{Base: stats, Disp: 4})
@@ -137,22 +129,18 @@ func layerNorm(v isa) {
 	ADDQ(cols, x)
 	ADDQ(cols, y)
 	ADDQ(U8(8), stats)
-	DECQ(rows)
-	JNE(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(rows, "row")
+	x86.Return()
 }
 
 // layerNormGrad emits its way back.
 func layerNormGrad(v isa) {
-	TEXT("layerNormGrad"+v.suffix, NOSPLIT, "func("+layerNormGradParams+")")
-	Pragma("noescape")
-	Doc("layerNormGrad" + v.suffix + " is LayerNormGrad's kernel.")
-	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64()).(reg.GPVirtual)
+	x86.Begin("layerNormGrad"+v.suffix, "func("+layout.LayerNormGradParams+")",
+		"layerNormGrad"+v.suffix+" is LayerNormGrad's kernel.")
+	rows, cols := x86.Arg("rows"), x86.Arg("cols")
 	SHLQ(U8(2), cols)
-	dx, dy, x := Load(Param("dx"), GP64()), Load(Param("dy"), GP64()), Load(Param("x"), GP64())
-	gamma, stats := Load(Param("gamma"), GP64()), Load(Param("stats"), GP64())
-	dgamma, dbeta := Load(Param("dgamma"), GP64()), Load(Param("dbeta"), GP64())
+	dx, dy, x, gamma, stats := x86.Arg("dx"), x86.Arg("dy"), x86.Arg("x"), x86.Arg("gamma"), x86.Arg("stats")
+	dgamma, dbeta := x86.Arg("dgamma"), x86.Arg("dbeta")
 	Label("row")
 	mean, scale := v.vec(), v.vec()
 	VBROADCASTSS(Mem{Base: stats}, mean)
@@ -193,20 +181,17 @@ func layerNormGrad(v isa) {
 	ADDQ(cols, dy)
 	ADDQ(cols, dx)
 	ADDQ(U8(8), stats)
-	DECQ(rows)
-	JNE(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(rows, "row")
+	x86.Return()
 }
 
 // expSum emits exponentials and their sum.
 func expSum(v isa) {
-	TEXT("expSum"+v.suffix, NOSPLIT, "func("+expSumParams+") float32")
-	Pragma("noescape")
-	Doc("expSum" + v.suffix + " is ExpSum's kernel.")
-	n := Load(Param("n"), GP64()).(reg.GPVirtual)
+	x86.Begin("expSum"+v.suffix, "func("+layout.ExpSumParams+") float32",
+		"expSum"+v.suffix+" is ExpSum's kernel.")
+	n := x86.Arg("n")
 	SHLQ(U8(2), n)
-	y, x, less := Load(Param("y"), GP64()), Load(Param("x"), GP64()), v.broadcast("less")
+	y, x, less := x86.Arg("y"), x86.Arg("x"), v.broadcast("less")
 	acc := v.zeros(2)
 	v.along("row", n, func(l lanes, i int) {
 		d := l.load(x)
@@ -217,6 +202,5 @@ func expSum(v isa) {
 		VADDPS(e, acc[i%2], acc[i%2])
 	})
 	Store(v.total(acc).AsX(), ReturnIndex(0))
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }

@@ -4,28 +4,29 @@ package main
 
 import (
 	"log"
-	"maps"
 
 	. "github.com/mmcloughlin/avo/build"
 
-	"github.com/kindred-ml/kindred/internal/kernel/gen/neon"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/arm"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
 )
 
 func main() {
 	ConstraintExpr("!noasm")
+	rows, pools := rowBodies(), poolBodies()
 	for _, v := range []isa{avx2, avx512} {
 		emitTile(v, 1, false)
 		emitTile(v, 2, false)
 		peak(v)
-		for _, k := range rowKernels() {
-			k.emit(v)
+		for _, k := range layout.Rows {
+			rowKernel{k, rows[k.Name]}.emit(v)
 		}
-		for _, k := range poolKernels() {
-			k.emit(v)
+		for _, k := range layout.Pools {
+			poolKernel{k, pools[k.Name]}.emit(v)
 		}
 		depthwise(v, false)
 		depthwise(v, true)
-		for _, s := range depthShapes {
+		for _, s := range layout.DepthShapes {
 			depthwiseRow(v, s[0], s[1])
 		}
 		depthwiseWeightsRow(v, 3, 3)
@@ -56,33 +57,7 @@ func main() {
 	if err := dispatch("../simd"); err != nil {
 		log.Fatal(err)
 	}
-	if err := armKernels().Write("../simd"); err != nil {
+	if err := arm.Kernels().Write("../simd"); err != nil {
 		log.Fatal(err)
 	}
-}
-
-// armKernels writes the kernels for arm64.
-func armKernels() *neon.File {
-	f := neon.New("simd")
-	emitArmTile(f, 2)
-	emitArmTile(f, 4)
-	armPeak(f)
-	bodies := armLinear()
-	maps.Copy(bodies, armActs())
-	for _, k := range rowKernels() {
-		k.emitArm(f, bodies[k.name])
-	}
-	pools := armPools()
-	for _, k := range poolKernels() {
-		k.emitArm(f, pools[k.name])
-	}
-	armDepthwise(f)
-	armMaxTap(f)
-	armLayerNorm(f)
-	armLayerNormGrad(f)
-	armExpSum(f)
-	armFolds(f)
-	armTranspose(f)
-	armWinograd(f)
-	return f
 }

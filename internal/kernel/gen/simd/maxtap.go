@@ -3,20 +3,17 @@ package main
 import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
-)
 
-const maxTapParams = "n, c, step int, x, y *float32, idx *uint8, tap int"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
+)
 
 // maxTap emits one tap of a max pool of any size: pixels of whole registers.
 func maxTap(v isa) {
-	TEXT("maxTap"+v.suffix, NOSPLIT, "func("+maxTapParams+")")
-	Pragma("noescape")
-	Doc("maxTap" + v.suffix + " is MaxTap's kernel.")
-	n, c, step := Load(Param("n"), GP64()), Load(Param("c"), GP64()), Load(Param("step"), GP64())
-	x, y, idx := Load(Param("x"), GP64()), Load(Param("y"), GP64()), Load(Param("idx"), GP64())
+	x86.Begin("maxTap"+v.suffix, "func("+layout.MaxTapParams+")", "maxTap"+v.suffix+" is MaxTap's kernel.")
+	n, c, step, x, y, idx := x86.Arg("n"), x86.Arg("c"), x86.Arg("step"), x86.Arg("x"), x86.Arg("y"), x86.Arg("idx")
 	tap, t, j := v.vec(), XMM(), GP64()
-	VMOVD(Load(Param("tap"), GP64()).(reg.GPVirtual).As32(), t)
+	VMOVD(x86.Arg("tap").As32(), t)
 	VPBROADCASTD(t, tap)
 	SHLQ(U8(2), c)
 	SHLQ(U8(2), step)
@@ -34,8 +31,6 @@ func maxTap(v isa) {
 	JLT(LabelRef("channels"))
 	ADDQ(step, x)
 	ADDQ(c, y)
-	DECQ(n)
-	JNE(LabelRef("pixel"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(n, "pixel")
+	x86.Return()
 }

@@ -6,19 +6,17 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // poolKernel is a kernel over the 2 x 2 windows of two rows of pixels: for each
 // of n windows it goes through the channels, a register at a time; the caller
-// sees to channels that do not fill one. Matrices of windows hold a pixel a
-// window, x0 and x1 two.
+// sees to channels that do not fill one.
 type poolKernel struct {
-	name, doc string
-	mats      string // a pixel a window
-	vecs      string
-	scalars   string
-	sums      string
-	body      func(p *window)
+	layout.Kernel
+	body func(p *window)
 }
 
 // window is one register's worth of a 2 x 2 window.
@@ -30,39 +28,27 @@ type window struct {
 	sum     regs
 }
 
-// pointers names the float32 pointers that the kernel takes.
-func (k poolKernel) pointers() []string {
-	return strings.Fields("x0 x1 " + k.mats + " " + k.vecs + " " + k.sums)
-}
-
 func (k poolKernel) emit(v isa) {
 	words := strings.Fields
-	sig := "func(n, c int, idx *uint8, " + strings.Join(k.pointers(), ", ") + " *float32"
-	if k.scalars != "" {
-		sig += ", " + strings.Join(words(k.scalars), ", ") + " float32"
-	}
-	TEXT(k.name+v.suffix, NOSPLIT, sig+")")
-	Pragma("noescape")
-	Doc(k.name + v.suffix + " " + k.doc)
-	c, j := Load(Param("c"), GP64()), GP64()
+	params, _ := k.PoolParams()
+	x86.Begin(k.Name+v.suffix, "func("+params+")", k.Name+v.suffix+" "+k.Doc)
+	c, j := x86.Arg("c"), GP64()
 	SHLQ(U8(2), c)
 	w := &window{m: regs{}, v: regs{}, s: regs{}, sum: regs{}}
-	for _, name := range words(k.scalars) {
+	for _, name := range words(k.Scalars) {
 		w.s[name] = v.broadcast(name)
 	}
-	for _, name := range words(k.mats) {
-		w.m[name] = Load(Param(name), GP64())
+	for _, name := range words(k.Mats) {
+		w.m[name] = x86.Arg(name)
 	}
-	if k.sums != "" {
+	if k.Sums != "" {
 		k.reduces(v, w, c, j)
-		VZEROUPPER()
-		RET()
+		x86.Return()
 		return
 	}
-	n, x0, x1 := Load(Param("n"), GP64()), Load(Param("x0"), GP64()), Load(Param("x1"), GP64())
-	idx := Load(Param("idx"), GP64())
-	for _, name := range words(k.vecs) {
-		w.v[name] = Load(Param(name), GP64())
+	n, x0, x1, idx := x86.Arg("n"), x86.Arg("x0"), x86.Arg("x1"), x86.Arg("idx")
+	for _, name := range words(k.Vecs) {
+		w.v[name] = x86.Arg(name)
 	}
 	Label("window")
 	XORQ(j, j)
@@ -82,13 +68,11 @@ func (k poolKernel) emit(v isa) {
 	JLT(LabelRef("channels"))
 	LEAQ(Mem{Base: x0, Index: c, Scale: 2}, x0)
 	LEAQ(Mem{Base: x1, Index: c, Scale: 2}, x1)
-	for _, name := range words(k.mats) {
+	for _, name := range words(k.Mats) {
 		ADDQ(c, w.m[name])
 	}
-	DECQ(n)
-	JNE(LabelRef("window"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(n, "window")
+	x86.Return()
 }
 
 // reduces goes through the windows for one register of channels at a time, and
@@ -98,13 +82,13 @@ func (k poolKernel) reduces(v isa, w *window, c, j reg.Register) {
 	XORQ(j, j)
 	Label("channels")
 	here := func(name string) Mem {
-		return Mem{Base: Load(Param(name), GP64()), Index: j, Scale: 1}
+		return Mem{Base: x86.Arg(name), Index: j, Scale: 1}
 	}
-	for _, name := range words(k.sums) {
+	for _, name := range words(k.Sums) {
 		w.sum[name] = v.vec()
 		VMOVUPS(here(name), w.sum[name])
 	}
-	for _, name := range words(k.vecs) {
+	for _, name := range words(k.Vecs) {
 		w.s[name] = v.vec()
 		VMOVUPS(here(name), w.s[name])
 	}
@@ -125,9 +109,8 @@ func (k poolKernel) reduces(v isa, w *window, c, j reg.Register) {
 	ADDQ(c, off)
 	LEAQ(Mem{Base: p0, Index: c, Scale: 2}, p0)
 	LEAQ(Mem{Base: p1, Index: c, Scale: 2}, p1)
-	DECQ(left)
-	JNE(LabelRef("window"))
-	for _, name := range words(k.sums) {
+	x86.Loop(left, "window")
+	for _, name := range words(k.Sums) {
 		VMOVUPS(w.sum[name], here(name))
 	}
 	ADDQ(U8(v.bytes()), j)
@@ -229,63 +212,60 @@ func (w *window) maskedGradient() reg.VecVirtual {
 	return g
 }
 
-func poolKernels() []poolKernel {
-	return []poolKernel{
-		{name: "maxPool", doc: "keeps the largest of each window.", mats: "y", body: func(w *window) {
+// poolBodies are the bodies of layout.Pools.
+func poolBodies() map[string]func(w *window) {
+	return map[string]func(w *window){
+		"maxPool": func(w *window) {
 			best, where := w.largest([4]reg.VecVirtual{w.loadPixel(0), w.loadPixel(1), w.loadPixel(2), w.loadPixel(3)})
 			w.store(best, w.m["y"])
 			w.storeIndex(where)
-		}},
-		{name: "maxPoolGrad", doc: "gives dy to the largest of each window and 0 to the others.", mats: "dy",
-			body: func(w *window) {
-				g, where := w.load(w.m["dy"]), w.loadIndex()
-				for i := range 4 {
-					VMOVUPS(w.where(w.indexMask(where, i), g), w.x[i])
+		},
+		"maxPoolGrad": func(w *window) {
+			g, where := w.load(w.m["dy"]), w.loadIndex()
+			for i := range 4 {
+				VMOVUPS(w.where(w.indexMask(where, i), g), w.x[i])
+			}
+		},
+		"normMaxPool": func(w *window) {
+			a, b := w.load(w.v["a"]), w.load(w.v["b"])
+			var vals [4]reg.VecVirtual
+			for i := range vals {
+				vals[i] = w.loadPixel(i)
+				VFMADD213PS(b, a, vals[i])
+			}
+			best, where := w.largest(vals)
+			w.clamp(best, w.s["lo"], w.s["hi"])
+			w.store(best, w.m["y"])
+			w.storeIndex(where)
+		},
+		"normMaxPoolSums": func(w *window) {
+			g, where := w.maskedGradient(), w.loadIndex()
+			x := w.vec()
+			w.zero(x)
+			for i := range 4 {
+				k := w.indexMask(where, i)
+				if w.wide() {
+					VMOVUPS(w.x[i], k, x)
+				} else {
+					VBLENDVPS(k, w.x[i], x, x)
 				}
-			}},
-		{name: "normMaxPool", doc: "keeps the largest of each window's clamp(a*x + b).", mats: "y", vecs: "a b",
-			scalars: "lo hi", body: func(w *window) {
-				a, b := w.load(w.v["a"]), w.load(w.v["b"])
-				var vals [4]reg.VecVirtual
-				for i := range vals {
-					vals[i] = w.loadPixel(i)
-					VFMADD213PS(b, a, vals[i])
-				}
-				best, where := w.largest(vals)
-				w.clamp(best, w.s["lo"], w.s["hi"])
-				w.store(best, w.m["y"])
-				w.storeIndex(where)
-			}},
-		{name: "normMaxPoolSums", doc: "adds up dy and dy*(x - c), x each window's largest.", mats: "dy y",
-			vecs: "mean", scalars: "lo hi", sums: "sum dot", body: func(w *window) {
-				g, where := w.maskedGradient(), w.loadIndex()
-				x := w.vec()
-				w.zero(x)
-				for i := range 4 {
-					k := w.indexMask(where, i)
-					if w.wide() {
-						VMOVUPS(w.x[i], k, x)
-					} else {
-						VBLENDVPS(k, w.x[i], x, x)
-					}
-				}
-				VSUBPS(w.s["mean"], x, x)
-				VADDPS(g, w.sum["sum"], w.sum["sum"])
-				VFMADD231PS(x, g, w.sum["dot"])
-			}},
-		{name: "normMaxPoolGrad", doc: "is NormGrad in place, dy given to each window's largest.", mats: "dy y",
-			vecs: "p q r mean", scalars: "lo hi inLo inHi", body: func(w *window) {
-				g, where := w.maskedGradient(), w.loadIndex()
-				VMULPS(w.load(w.v["p"]), g, g)
-				q, r, c := w.load(w.v["q"]), w.load(w.v["r"]), w.load(w.v["mean"])
-				for i := range 4 {
-					x, d := w.loadPixel(i), w.vec()
-					VSUBPS(c, x, d)
-					VFMADD213PS(r, q, d)
-					VADDPS(w.where(w.indexMask(where, i), g), d, d)
-					w.unlessFlat(d, x, w.s["inLo"], w.s["inHi"])
-					VMOVUPS(d, w.x[i])
-				}
-			}},
+			}
+			VSUBPS(w.s["mean"], x, x)
+			VADDPS(g, w.sum["sum"], w.sum["sum"])
+			VFMADD231PS(x, g, w.sum["dot"])
+		},
+		"normMaxPoolGrad": func(w *window) {
+			g, where := w.maskedGradient(), w.loadIndex()
+			VMULPS(w.load(w.v["p"]), g, g)
+			q, r, c := w.load(w.v["q"]), w.load(w.v["r"]), w.load(w.v["mean"])
+			for i := range 4 {
+				x, d := w.loadPixel(i), w.vec()
+				VSUBPS(c, x, d)
+				VFMADD213PS(r, q, d)
+				VADDPS(w.where(w.indexMask(where, i), g), d, d)
+				w.unlessFlat(d, x, w.s["inLo"], w.s["inHi"])
+				VMOVUPS(d, w.x[i])
+			}
+		},
 	}
 }

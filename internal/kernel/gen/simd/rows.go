@@ -6,60 +6,39 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
-// rowKernel is a kernel over matrices whose rows follow each other, with
-// vectors of one value a column and scalars for all.
+// rowKernel is a kernel over rows that follow each other.
 type rowKernel struct {
-	name    string
-	doc     string
-	mats    string // names, separated by spaces
-	vecs    string
-	scalars string
-	sums    string // columns' sums that the kernel leaves, if it is a reduction
-	body    func(l lanes, m, v, s map[string]reg.Register, sum map[string]reg.Register)
+	layout.Kernel
+	body rowBody
 }
 
 func (k rowKernel) emit(v isa) {
 	words := strings.Fields
-	var args []string
-	for _, p := range append(append(words(k.mats), words(k.vecs)...), words(k.sums)...) {
-		args = append(args, p+" *float32")
-	}
-	for _, s := range words(k.scalars) {
-		args = append(args, s+" float32")
-	}
-	TEXT(k.name+v.suffix, NOSPLIT, "func("+k.sizes()+", "+strings.Join(args, ", ")+")")
-	Pragma("noescape")
-	Doc(k.name + v.suffix + " " + k.doc)
-	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64()).(reg.GPVirtual)
+	params, _ := k.RowParams()
+	x86.Begin(k.Name+v.suffix, "func("+params+")", k.Name+v.suffix+" "+k.Doc)
+	rows, cols := x86.Arg("rows"), x86.Arg("cols")
 	SHLQ(U8(2), cols)
 	m, vec, s := map[string]reg.Register{}, map[string]reg.Register{}, map[string]reg.Register{}
-	for _, n := range words(k.mats) {
-		m[n] = Load(Param(n), GP64())
+	for _, n := range words(k.Mats) {
+		m[n] = x86.Arg(n)
 	}
-	for _, n := range words(k.vecs) {
-		vec[n] = Load(Param(n), GP64())
+	for _, n := range words(k.Vecs) {
+		vec[n] = x86.Arg(n)
 	}
-	for _, n := range words(k.scalars) {
+	for _, n := range words(k.Scalars) {
 		s[n] = v.broadcast(n)
 	}
-	if k.sums == "" {
+	if k.Sums == "" {
 		k.maps(v, rows, cols, m, vec, s)
 	} else {
 		k.reduces(v, cols, m, vec, s)
 	}
-	VZEROUPPER()
-	RET()
-}
-
-// sizes names the leading parameters. Rows of a reduction may lie further apart
-// than they are long.
-func (k rowKernel) sizes() string {
-	if k.sums == "" {
-		return "rows, cols int"
-	}
-	return "rows, cols, stride int"
+	x86.Return()
 }
 
 // maps goes row by row.
@@ -81,17 +60,16 @@ func (k rowKernel) maps(v isa, rows reg.Register, cols reg.GPVirtual, m, vec, s 
 	SHRQ(U8(2), rest)
 	k.body(lanes{isa: v, index: j, masked: true, k: v.partial(rest)}, m, vec, s, nil)
 	Label("next")
-	for _, n := range strings.Fields(k.mats) {
+	for _, n := range strings.Fields(k.Mats) {
 		ADDQ(cols, m[n])
 	}
-	DECQ(rows)
-	JNE(LabelRef("row"))
+	x86.Loop(rows, "row")
 }
 
 // reduces goes down a block of columns at a time, four registers wide, then
 // one, then what is left.
 func (k rowKernel) reduces(v isa, cols reg.GPVirtual, m, vec, s map[string]reg.Register) {
-	stride, j := Load(Param("stride"), GP64()), GP64()
+	stride, j := x86.Arg("stride"), GP64()
 	SHLQ(U8(2), stride)
 	rest := cols
 	XORQ(j, j)
@@ -99,7 +77,7 @@ func (k rowKernel) reduces(v isa, cols reg.GPVirtual, m, vec, s map[string]reg.R
 		sums := make([]map[string]reg.Register, n)
 		for i := range sums {
 			sums[i] = map[string]reg.Register{}
-			for _, name := range strings.Fields(k.sums) {
+			for _, name := range strings.Fields(k.Sums) {
 				r := v.vec()
 				v.zero(r)
 				sums[i][name] = r
@@ -114,19 +92,18 @@ func (k rowKernel) reduces(v isa, cols reg.GPVirtual, m, vec, s map[string]reg.R
 			}
 			return p
 		}
-		p, c := at(k.mats, m), at(k.vecs, vec)
-		left := Load(Param("rows"), GP64())
+		p, c := at(k.Mats, m), at(k.Vecs, vec)
+		left := x86.Arg("rows")
 		Label(label + "row")
 		for i := range n {
 			k.body(lanes{isa: v, disp: i * v.bytes(), masked: mask != nil, k: mask}, p, c, s, sums[i])
 		}
-		for _, name := range strings.Fields(k.mats) {
+		for _, name := range strings.Fields(k.Mats) {
 			ADDQ(stride, p[name])
 		}
-		DECQ(left)
-		JNE(LabelRef(label + "row"))
-		for _, name := range strings.Fields(k.sums) {
-			to := Load(Param(name), GP64())
+		x86.Loop(left, label+"row")
+		for _, name := range strings.Fields(k.Sums) {
+			to := x86.Arg(name)
 			for i := range n {
 				lanes{isa: v, index: j, disp: i * v.bytes(), masked: mask != nil, k: mask}.store(sums[i][name], to)
 			}

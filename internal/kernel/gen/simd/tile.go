@@ -6,42 +6,9 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
-)
 
-// Byte offsets of the fields of simd.Tile; its test compares them with the
-// compiler's.
-const (
-	tA = 8 * iota
-	tB
-	tC
-	tAdd
-	tAOff
-	tCOff
-	tAStep
-	tBStep
-	tARun
-	tBRun
-	tInner
-	tOuter
-	tATile
-	tCTile
-	tAOffTile
-	tCOffTile
-	tRows
-	tScale
-	tShift
-	tRowAdd
-	tReLU
-	tMaskBits
-	tMaskVec
-	tRowDone
-	tBlocks
-	tABlock
-	tBBlock
-	tBlocksLeft
-	tCols
-	tNext
-	tNextStep
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // The registers of the tile kernels; the comment of simd.Tile has the same table.
@@ -110,9 +77,7 @@ func emitTile(v isa, vecs int, fetch bool) {
 	case fetch:
 		name, how = fmt.Sprintf("tile%dFetch%s", vecs, v.suffix), ", asking for what it needs ahead"
 	}
-	TEXT(name, NOSPLIT, "func(t *byte)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s computes tiles of %d x %d%s.", name, v.rows, vecs*v.lanes, how))
+	x86.Begin(name, "func(t *byte)", fmt.Sprintf("%s computes tiles of %d x %d%s.", name, v.rows, vecs*v.lanes, how))
 	k.begin()
 	Label("tile")
 	k.product()
@@ -122,19 +87,18 @@ func emitTile(v isa, vecs int, fetch bool) {
 	Label("done")
 	SUBQ(U8(v.rows), tileRows)
 	JLE(LabelRef("end"))
-	ADDQ(field(tATile), tileA)
-	ADDQ(field(tCTile), tileC)
+	ADDQ(field(layout.TileATile), tileA)
+	ADDQ(field(layout.TileCTile), tileC)
 	TESTQ(tileAdd, tileAdd)
 	JEQ(LabelRef("next"))
-	ADDQ(field(tCTile), tileAdd)
+	ADDQ(field(layout.TileCTile), tileAdd)
 	Label("next")
-	ADDQ(field(tAOffTile), tileAOff)
-	ADDQ(field(tCOffTile), tileCOff)
+	ADDQ(field(layout.TileAOffTile), tileAOff)
+	ADDQ(field(layout.TileCOffTile), tileCOff)
 	JMP(LabelRef("tile"))
 	Label("end")
-	MOVQ(tileNext, field(tNext))
-	VZEROUPPER()
-	RET()
+	MOVQ(tileNext, field(layout.TileNext))
+	x86.Return()
 }
 
 // field is a field of the Tile.
@@ -150,8 +114,8 @@ func (k *tileKernel) begin() {
 		off int
 		to  reg.GPPhysical
 	}{
-		{tA, tileA}, {tC, tileC}, {tAOff, tileAOff}, {tRows, tileRows}, {tAdd, tileAdd}, {tCOff, tileCOff},
-		{tNext, tileNext},
+		{layout.TileA, tileA}, {layout.TileC, tileC}, {layout.TileAOff, tileAOff}, {layout.TileRows, tileRows},
+		{layout.TileAdd, tileAdd}, {layout.TileCOff, tileCOff}, {layout.TileNext, tileNext},
 	} {
 		MOVQ(field(l.off), l.to)
 	}
@@ -159,7 +123,7 @@ func (k *tileKernel) begin() {
 		return
 	}
 	bits := tileSumA // not in use yet
-	MOVQ(field(tMaskBits), bits)
+	MOVQ(field(layout.TileMaskBits), bits)
 	for j, mask := range tileMasks()[:k.vecs] {
 		KMOVW(bits.As32(), mask)
 		if j+1 < k.vecs {
@@ -197,15 +161,15 @@ func (k *tileKernel) product() {
 		k.ask()
 	}
 	MOVQ(tileA, tileSumA)
-	MOVQ(field(tBlocks), tileSumB)
-	MOVQ(tileSumB, field(tBlocksLeft))
-	MOVQ(field(tB), tileSumB)
+	MOVQ(field(layout.TileBlocks), tileSumB)
+	MOVQ(tileSumB, field(layout.TileBlocksLeft))
+	MOVQ(field(layout.TileB), tileSumB)
 	Label("block")
-	MOVQ(field(tOuter), tileRuns)
-	MOVQ(field(tAStep), tileAStep)
+	MOVQ(field(layout.TileOuter), tileRuns)
+	MOVQ(field(layout.TileAStep), tileAStep)
 
 	Label("outer")
-	MOVQ(field(tInner), tileSteps)
+	MOVQ(field(layout.TileInner), tileSteps)
 	Label("inner")
 	for j := range k.b {
 		VMOVUPS(Mem{Base: tileSumB, Disp: j * k.v.bytes()}, k.b[j])
@@ -221,18 +185,16 @@ func (k *tileKernel) product() {
 		}
 	}
 	ADDQ(tileAStep, tileSumA)
-	ADDQ(field(tBStep), tileSumB)
+	ADDQ(field(layout.TileBStep), tileSumB)
 	PREFETCHT0(Mem{Base: tileNext})
-	ADDQ(field(tNextStep), tileNext)
-	DECQ(tileSteps)
-	JNE(LabelRef("inner"))
-	ADDQ(field(tARun), tileSumA)
-	ADDQ(field(tBRun), tileSumB)
-	DECQ(tileRuns)
-	JNE(LabelRef("outer"))
-	ADDQ(field(tABlock), tileSumA)
-	ADDQ(field(tBBlock), tileSumB)
-	DECQ(field(tBlocksLeft))
+	ADDQ(field(layout.TileNextStep), tileNext)
+	x86.Loop(tileSteps, "inner")
+	ADDQ(field(layout.TileARun), tileSumA)
+	ADDQ(field(layout.TileBRun), tileSumB)
+	x86.Loop(tileRuns, "outer")
+	ADDQ(field(layout.TileABlock), tileSumA)
+	ADDQ(field(layout.TileBBlock), tileSumB)
+	DECQ(field(layout.TileBlocksLeft))
 	JNE(LabelRef("block"))
 }
 
@@ -256,7 +218,7 @@ func (k *tileKernel) columns(f func(j int)) {
 
 // scale multiplies columns.
 func (k *tileKernel) scale() {
-	unlessNil("unscaled", tScale, func() {
+	unlessNil("unscaled", layout.TileScale, func() {
 		k.columns(func(j int) {
 			for i := range k.v.rows {
 				VMULPS(k.b[j], k.acc(i, j), k.acc(i, j))
@@ -271,8 +233,8 @@ func (k *tileKernel) shift() {
 	for j := range k.b {
 		k.v.zero(k.b[j])
 	}
-	unlessNil("unshifted", tShift, func() { k.columns(func(int) {}) })
-	MOVQ(field(tRowAdd), tileSumA)
+	unlessNil("unshifted", layout.TileShift, func() { k.columns(func(int) {}) })
+	MOVQ(field(layout.TileRowAdd), tileSumA)
 	TESTQ(tileSumA, tileSumA)
 	JNE(LabelRef("rowterm"))
 	for i := range k.v.rows {
@@ -282,7 +244,7 @@ func (k *tileKernel) shift() {
 	}
 	JMP(LabelRef("added"))
 	Label("rowterm")
-	ADDQ(field(tRowDone), tileSumA)
+	ADDQ(field(layout.TileRowDone), tileSumA)
 	for i := range k.v.rows {
 		VBROADCASTSS(Mem{Base: tileSumA, Disp: 4 * i}, k.bc)
 		for j := range k.b {
@@ -290,7 +252,7 @@ func (k *tileKernel) shift() {
 			VADDPS(k.sum, k.acc(i, j), k.acc(i, j))
 		}
 	}
-	ADDQ(U8(4*k.v.rows), field(tRowDone))
+	ADDQ(U8(4*k.v.rows), field(layout.TileRowDone))
 	Label("added")
 }
 
@@ -298,7 +260,7 @@ func (k *tileKernel) shift() {
 // row by row, so that a partial tile stops at its last row.
 func (k *tileKernel) store() {
 	if !k.v.wide() {
-		MOVQ(field(tMaskVec), tileSumA)
+		MOVQ(field(layout.TileMaskVec), tileSumA)
 	}
 	at := func(base reg.Register, j int) Mem {
 		return Mem{Base: base, Index: tileRow, Scale: 1, Disp: j * k.v.bytes()}
@@ -321,14 +283,14 @@ func (k *tileKernel) store() {
 		}
 		Label(skip)
 		skip = fmt.Sprintf("linear%d", i)
-		CMPQ(field(tReLU), U8(0))
+		CMPQ(field(layout.TileReLU), U8(0))
 		JEQ(LabelRef(skip))
 		k.v.zero(k.bc)
 		for j := range k.b {
 			// The second operand is returned if one is NaN: keep NaN.
 			VMAXPS(k.acc(i, j), k.bc, k.acc(i, j))
 		}
-		CMPQ(field(tReLU), U8(6))
+		CMPQ(field(layout.TileReLU), U8(6))
 		JNE(LabelRef(skip))
 		VBROADCASTSS(numberData(6), k.bc)
 		for j := range k.b {
@@ -350,7 +312,7 @@ func (k *tileKernel) store() {
 func peak(v isa) {
 	TEXT("peak"+v.suffix, NOSPLIT, "func(n int)")
 	Doc("peak" + v.suffix + " runs n rounds of 24 independent vector multiply-adds.")
-	n := Load(Param("n"), GP64())
+	n := x86.Arg("n")
 	top := 24
 	if !v.wide() {
 		top = 12
@@ -364,8 +326,6 @@ func peak(v isa) {
 			VFMADD231PS(v.phys(top), v.phys(top+1), v.phys(i))
 		}
 	}
-	DECQ(n)
-	JNE(LabelRef("loop"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(n, "loop")
+	x86.Return()
 }

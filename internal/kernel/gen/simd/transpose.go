@@ -4,17 +4,17 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // transpose emits the transposition of a strip of eight rows, eight columns at
 // a time.
 func transpose() {
-	TEXT("transposeAVX2", NOSPLIT, "func(dst *float32, dstStep int, src *float32, srcStep int, n int)")
-	Pragma("noescape")
-	Doc("transposeAVX2 writes eight rows of 8*n values as 8*n rows of eight; steps are in bytes.")
-	dst, dstStep := Load(Param("dst"), GP64()), Load(Param("dstStep"), GP64())
-	src, srcStep := Load(Param("src"), GP64()), Load(Param("srcStep"), GP64())
-	n := Load(Param("n"), GP64())
+	x86.Begin("transposeAVX2", "func(dst *float32, dstStep int, src *float32, srcStep int, n int)",
+		"transposeAVX2 writes eight rows of 8*n values as 8*n rows of eight; steps are in bytes.")
+	dst, dstStep, src, srcStep := x86.Arg("dst"), x86.Arg("dstStep"), x86.Arg("src"), x86.Arg("srcStep")
+	n := x86.Arg("n")
 	three, far := GP64(), GP64()
 	rows := func(base, step, three, far reg.Register) [8]Mem {
 		return [8]Mem{
@@ -63,8 +63,6 @@ func transpose() {
 	}
 	ADDQ(U8(32), src)
 	LEAQ(Mem{Base: dst, Index: dstStep, Scale: 8}, dst)
-	DECQ(n)
-	JNE(LabelRef("loop"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(n, "loop")
+	x86.Return()
 }

@@ -4,16 +4,13 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // The transforms of Winograd's F(2x2, 3x3), for AVX-512 only as they need its
 // many registers. Each goes over n pixels of c channels.
-
-const (
-	winoFilterParams = "n, tap, to int, src, dst *float32"
-	winoInputParams  = "n, c, row, pad, to int, src, dst *float32"
-	winoOutputParams = "n, c, from, row int, src, dst *float32"
-)
 
 type vecs []reg.VecVirtual
 
@@ -32,11 +29,9 @@ func plus(v isa, a, b reg.Register) reg.VecVirtual {
 // winoFilter is G g G' of n*16 filters side by side: taps are tap bytes apart,
 // the 16 results to bytes.
 func winoFilter(v isa) {
-	TEXT("winoFilter"+v.suffix, NOSPLIT, "func("+winoFilterParams+")")
-	Pragma("noescape")
-	Doc("winoFilter" + v.suffix + " transforms filters.")
-	n, tap, to := Load(Param("n"), GP64()), Load(Param("tap"), GP64()), Load(Param("to"), GP64())
-	src, dst := Load(Param("src"), GP64()), Load(Param("dst"), GP64())
+	x86.Begin("winoFilter"+v.suffix, "func("+layout.WinoFilterParams+")",
+		"winoFilter"+v.suffix+" transforms filters.")
+	n, tap, to, src, dst := x86.Arg("n"), x86.Arg("tap"), x86.Arg("to"), x86.Arg("src"), x86.Arg("dst")
 	half := v.vec()
 	v.fill(half, 0.5)
 	// expand makes (a, (a+b+c)/2, (a-b+c)/2, c).
@@ -74,22 +69,19 @@ func winoFilter(v isa) {
 	}
 	ADDQ(U8(v.bytes()), src)
 	ADDQ(U8(v.bytes()), dst)
-	DECQ(n)
-	JNE(LabelRef("loop"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(n, "loop")
+	x86.Return()
 }
 
 // winoInput is B' d B of n patches of 4 x 4 pixels, two apart; rows of pixels
 // are row bytes apart, the 16 results to bytes; pad bytes are left out after each
 // patch's channels.
 func winoInput(v isa) {
-	TEXT("winoInput"+v.suffix, NOSPLIT, "func("+winoInputParams+")")
-	Pragma("noescape")
-	Doc("winoInput" + v.suffix + " transforms patches of the input.")
-	n, c, row, to := Load(Param("n"), GP64()), Load(Param("c"), GP64()), Load(Param("row"), GP64()),
-		Load(Param("to"), GP64())
-	src, dst, left := Load(Param("src"), GP64()), Load(Param("dst"), GP64()), GP64()
+	x86.Begin("winoInput"+v.suffix, "func("+layout.WinoInputParams+")",
+		"winoInput"+v.suffix+" transforms patches of the input.")
+	n, c, row, to := x86.Arg("n"), x86.Arg("c"), x86.Arg("row"),
+		x86.Arg("to")
+	src, dst, left := x86.Arg("src"), x86.Arg("dst"), GP64()
 	combine := func(d vecs) vecs {
 		return vecs{sub(v, d[0], d[2]), plus(v, d[1], d[2]), sub(v, d[2], d[1]), sub(v, d[1], d[3])}
 	}
@@ -129,21 +121,18 @@ func winoInput(v isa) {
 	SUBQ(U8(v.bytes()), left)
 	JNE(LabelRef("channels"))
 	ADDQ(c, src)
-	ADDQ(Load(Param("pad"), GP64()), dst)
-	DECQ(n)
-	JNE(LabelRef("patch"))
-	VZEROUPPER()
-	RET()
+	ADDQ(x86.Arg("pad"), dst)
+	x86.Loop(n, "patch")
+	x86.Return()
 }
 
 // winoGradient is A y A' of n patches of 2 x 2 pixels, with parameters as winoInput's.
 func winoGradient(v isa) {
-	TEXT("winoGradient"+v.suffix, NOSPLIT, "func("+winoInputParams+")")
-	Pragma("noescape")
-	Doc("winoGradient" + v.suffix + " transforms patches of the output's gradient.")
-	n, c, row, to := Load(Param("n"), GP64()), Load(Param("c"), GP64()), Load(Param("row"), GP64()),
-		Load(Param("to"), GP64())
-	src, dst, left := Load(Param("src"), GP64()), Load(Param("dst"), GP64()), GP64()
+	x86.Begin("winoGradient"+v.suffix, "func("+layout.WinoInputParams+")",
+		"winoGradient"+v.suffix+" transforms patches of the output's gradient.")
+	n, c, row, to := x86.Arg("n"), x86.Arg("c"), x86.Arg("row"),
+		x86.Arg("to")
+	src, dst, left := x86.Arg("src"), x86.Arg("dst"), GP64()
 	zero := v.vec()
 	v.zero(zero)
 	expand := func(a, b reg.VecVirtual) vecs {
@@ -178,22 +167,19 @@ func winoGradient(v isa) {
 	SUBQ(U8(v.bytes()), left)
 	JNE(LabelRef("channels"))
 	ADDQ(c, src)
-	ADDQ(Load(Param("pad"), GP64()), dst)
-	DECQ(n)
-	JNE(LabelRef("patch"))
-	VZEROUPPER()
-	RET()
+	ADDQ(x86.Arg("pad"), dst)
+	x86.Loop(n, "patch")
+	x86.Return()
 }
 
 // winoOutput is A' m A of n patches: the 16 values are from bytes apart, the
 // two rows of results row bytes.
 func winoOutput(v isa) {
-	TEXT("winoOutput"+v.suffix, NOSPLIT, "func("+winoOutputParams+")")
-	Pragma("noescape")
-	Doc("winoOutput" + v.suffix + " transforms products to patches of the output.")
-	n, c, from, row := Load(Param("n"), GP64()), Load(Param("c"), GP64()), Load(Param("from"), GP64()),
-		Load(Param("row"), GP64())
-	src, dst, left := Load(Param("src"), GP64()), Load(Param("dst"), GP64()), GP64()
+	x86.Begin("winoOutput"+v.suffix, "func("+layout.WinoOutputParams+")",
+		"winoOutput"+v.suffix+" transforms products to patches of the output.")
+	n, c, from, row := x86.Arg("n"), x86.Arg("c"), x86.Arg("from"),
+		x86.Arg("row")
+	src, dst, left := x86.Arg("src"), x86.Arg("dst"), GP64()
 	combine := func(m vecs) vecs {
 		a, b := plus(v, m[0], m[1]), sub(v, m[1], m[2])
 		return vecs{plus(v, a, m[2]), sub(v, b, m[3])}
@@ -233,8 +219,6 @@ func winoOutput(v isa) {
 	SUBQ(U8(v.bytes()), left)
 	JNE(LabelRef("channels"))
 	ADDQ(c, dst)
-	DECQ(n)
-	JNE(LabelRef("patch"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(n, "patch")
+	x86.Return()
 }

@@ -4,6 +4,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/kindred-ml/kindred/internal/kernel/gen/x86"
 )
 
 // The transforms of Winograd's F(4x4, 3x3) at the points 0, ±a, ±b and infinity, for
@@ -146,11 +148,10 @@ func column4(v isa, tmp reg.Register, lines, j, width int) (d vecs) {
 // wino4Filter is G g G' of n*16 filters side by side: taps are tap bytes apart, the 36
 // results to bytes.
 func wino4Filter(v isa) {
-	TEXT("wino4Filter"+v.suffix, NOSPLIT, "func("+wino4FilterParams+")")
-	Pragma("noescape")
-	Doc("wino4Filter" + v.suffix + " transforms filters.")
-	n, tap, to := Load(Param("n"), GP64()), Load(Param("tap"), GP64()), Load(Param("to"), GP64())
-	src, dst, tmp := Load(Param("src"), GP64()), Load(Param("dst"), GP64()), Load(Param("tmp"), GP64())
+	x86.Begin("wino4Filter"+v.suffix, "func("+wino4FilterParams+")",
+		"wino4Filter"+v.suffix+" transforms filters.")
+	n, tap, to := x86.Arg("n"), x86.Arg("tap"), x86.Arg("to")
+	src, dst, tmp := x86.Arg("src"), x86.Arg("dst"), x86.Arg("tmp")
 	k := &numbers4{v: v}
 	k.prepare(wino4FilterNumbers()...)
 	Label("loop")
@@ -177,21 +178,18 @@ func wino4Filter(v isa) {
 	}
 	ADDQ(U8(v.bytes()), src)
 	ADDQ(U8(v.bytes()), dst)
-	DECQ(n)
-	JNE(LabelRef("loop"))
-	VZEROUPPER()
-	RET()
+	x86.Loop(n, "loop")
+	x86.Return()
 }
 
 // wino4Input is B' d B of n patches of 6 x 6 pixels, four apart; rows of pixels are row
 // bytes apart, the 36 results to bytes; pad bytes are left out after each patch's
 // channels.
 func wino4Input(v isa) {
-	TEXT("wino4Input"+v.suffix, NOSPLIT, "func("+wino4InputParams+")")
-	Pragma("noescape")
-	Doc("wino4Input" + v.suffix + " transforms patches of the input.")
-	c, row, to := Load(Param("c"), GP64()), Load(Param("row"), GP64()), Load(Param("to"), GP64())
-	src, dst, tmp, left := Load(Param("src"), GP64()), Load(Param("dst"), GP64()), Load(Param("tmp"), GP64()), GP64()
+	x86.Begin("wino4Input"+v.suffix, "func("+wino4InputParams+")",
+		"wino4Input"+v.suffix+" transforms patches of the input.")
+	c, row, to := x86.Arg("c"), x86.Arg("row"), x86.Arg("to")
+	src, dst, tmp, left := x86.Arg("src"), x86.Arg("dst"), x86.Arg("tmp"), GP64()
 	k := &numbers4{v: v}
 	k.prepare(wino4InputNumbers...)
 	six := GP64()
@@ -228,23 +226,21 @@ func wino4Input(v isa) {
 	three := GP64()
 	LEAQ(Mem{Base: c, Index: c, Scale: 2}, three)
 	ADDQ(three, src)
-	ADDQ(Load(Param("pad"), GP64()), dst)
-	n := Load(Param("n"), GP64())
+	ADDQ(x86.Arg("pad"), dst)
+	n := x86.Arg("n")
 	DECQ(n)
 	Store(n, Param("n"))
 	JNE(LabelRef("patch"))
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }
 
 // wino4Output is A' m A of n patches: the 36 values are from bytes apart, the four rows
 // of results row bytes.
 func wino4Output(v isa) {
-	TEXT("wino4Output"+v.suffix, NOSPLIT, "func("+wino4OutputParams+")")
-	Pragma("noescape")
-	Doc("wino4Output" + v.suffix + " transforms products to patches of the output.")
-	c, from, row := Load(Param("c"), GP64()), Load(Param("from"), GP64()), Load(Param("row"), GP64())
-	src, dst, tmp, left := Load(Param("src"), GP64()), Load(Param("dst"), GP64()), Load(Param("tmp"), GP64()), GP64()
+	x86.Begin("wino4Output"+v.suffix, "func("+wino4OutputParams+")",
+		"wino4Output"+v.suffix+" transforms products to patches of the output.")
+	c, from, row := x86.Arg("c"), x86.Arg("from"), x86.Arg("row")
+	src, dst, tmp, left := x86.Arg("src"), x86.Arg("dst"), x86.Arg("tmp"), GP64()
 	k := &numbers4{v: v}
 	k.prepare(wino4OutputNumbers...)
 	Label("patch")
@@ -275,10 +271,9 @@ func wino4Output(v isa) {
 	three := GP64()
 	LEAQ(Mem{Base: c, Index: c, Scale: 2}, three)
 	ADDQ(three, dst)
-	n := Load(Param("n"), GP64())
+	n := x86.Arg("n")
 	DECQ(n)
 	Store(n, Param("n"))
 	JNE(LabelRef("patch"))
-	VZEROUPPER()
-	RET()
+	x86.Return()
 }

@@ -1,18 +1,19 @@
-package main
+package arm
 
 import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/internal/kernel/gen/neon"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
 )
 
-// armTileRows is how many rows the tile has on arm64.
-const armTileRows = 6
+// tileRows is how many rows the tile has on arm64.
+const tileRows = 6
 
-// armTile is tileKernel for arm64: 6 rows of 2 or 4 registers. A's values are not
+// tile is tileKernel for arm64: 6 rows of 2 or 4 registers. A's values are not
 // spread over lanes, as a multiply-add can take one from a lane: where those of a row
 // follow each other, four are loaded at once and serve four steps.
-type armTile struct {
+type tile struct {
 	*neon.Func
 	vecs                      int
 	acc                       [][]neon.V // the sums
@@ -27,11 +28,11 @@ type armTile struct {
 	rowAdd, p, q, cols, clamp neon.R
 }
 
-func emitArmTile(f *neon.File, vecs int) {
+func emitTile(f *neon.File, vecs int) {
 	name := fmt.Sprintf("tile%dNEON", vecs)
-	k := &armTile{Func: f.Func(name, fmt.Sprintf("computes tiles of %d x %d.", armTileRows, 4*vecs), "t *byte", ""),
+	k := &tile{Func: f.Func(name, fmt.Sprintf("computes tiles of %d x %d.", tileRows, 4*vecs), "t *byte", ""),
 		vecs: vecs}
-	k.Frame(16*armTileRows*vecs + 8) // the sums, for columns that do not fill registers
+	k.Frame(16*tileRows*vecs + 8) // the sums, for columns that do not fill registers
 	k.begin()
 	k.Label("tile")
 	k.product()
@@ -39,53 +40,54 @@ func emitArmTile(f *neon.File, vecs int) {
 	k.shift()
 	k.store()
 	k.Label("done")
-	k.Go("SUBS $%d, %v", armTileRows, k.rows)
+	k.Go("SUBS $%d, %v", tileRows, k.rows)
 	k.Go("BLE end")
-	k.advance(k.atA, tATile)
-	k.advance(k.atC, tCTile)
+	k.advance(k.atA, layout.TileATile)
+	k.advance(k.atC, layout.TileCTile)
 	k.Go("CBZ %v, next", k.atAdd)
-	k.advance(k.atAdd, tCTile)
+	k.advance(k.atAdd, layout.TileCTile)
 	k.Label("next")
-	k.advance(k.aOff, tAOffTile)
-	k.advance(k.cOff, tCOffTile)
+	k.advance(k.aOff, layout.TileAOffTile)
+	k.advance(k.cOff, layout.TileCOffTile)
 	k.Go("B tile")
 	k.Label("end")
 	k.Go("RET")
 }
 
 // field loads a field of the Tile.
-func (k *armTile) field(off int, r neon.R) { k.Go("MOVD %d(%v), %v", off, k.tile, r) }
+func (k *tile) field(off int, r neon.R) { k.Go("MOVD %d(%v), %v", off, k.tile, r) }
 
 // advance adds a field to a register.
-func (k *armTile) advance(r neon.R, off int) {
+func (k *tile) advance(r neon.R, off int) {
 	k.field(off, k.p)
 	k.Go("ADD %v, %v", k.p, r)
 }
 
-func (k *armTile) begin() {
+func (k *tile) begin() {
 	k.tile = k.Arg("t")
 	for _, r := range []*neon.R{&k.atA, &k.atC, &k.atAdd, &k.aOff, &k.cOff, &k.rows, &k.sumA, &k.sumB, &k.blocks,
 		&k.runs, &k.steps, &k.aStep, &k.bStep, &k.rowAdd, &k.p} {
 		*r = k.R()
 	}
-	for range armTileRows {
+	for range tileRows {
 		k.off = append(k.off, k.R())
 		k.acc = append(k.acc, k.Vs(k.vecs))
 	}
-	k.a, k.b = k.Vs(armTileRows), k.Vs(2)
+	k.a, k.b = k.Vs(tileRows), k.Vs(2)
 	// Once the sum is taken, the registers it was walked with.
 	k.q, k.cols, k.clamp = k.off[0], k.off[1], k.off[3]
 	for _, l := range []struct {
 		off int
 		to  neon.R
-	}{{tA, k.atA}, {tC, k.atC}, {tAOff, k.aOff}, {tRows, k.rows}, {tAdd, k.atAdd}, {tCOff, k.cOff},
-		{tAStep, k.aStep}, {tBStep, k.bStep}, {tRowAdd, k.rowAdd}} {
+	}{{layout.TileA, k.atA}, {layout.TileC, k.atC}, {layout.TileAOff, k.aOff}, {layout.TileRows, k.rows},
+		{layout.TileAdd, k.atAdd}, {layout.TileCOff, k.cOff},
+		{layout.TileAStep, k.aStep}, {layout.TileBStep, k.bStep}, {layout.TileRowAdd, k.rowAdd}} {
 		k.field(l.off, l.to)
 	}
 }
 
 // product sums A's rows times B over all blocks.
-func (k *armTile) product() {
+func (k *tile) product() {
 	for _, row := range k.acc {
 		for _, v := range row {
 			k.Zero(v)
@@ -95,12 +97,12 @@ func (k *armTile) product() {
 		k.Go("MOVD %d(%v), %v", 8*i, k.aOff, r)
 	}
 	k.Go("MOVD %v, %v", k.atA, k.sumA)
-	k.field(tB, k.sumB)
-	k.field(tBlocks, k.blocks)
+	k.field(layout.TileB, k.sumB)
+	k.field(layout.TileBlocks, k.blocks)
 	k.Label("block")
-	k.field(tOuter, k.runs)
+	k.field(layout.TileOuter, k.runs)
 	k.Label("outer")
-	k.field(tInner, k.steps)
+	k.field(layout.TileInner, k.steps)
 	k.Go("CMP $4, %v", k.aStep)
 	k.Go("BNE single")
 	k.Go("SUBS $4, %v", k.steps)
@@ -127,18 +129,18 @@ func (k *armTile) product() {
 	k.Go("SUBS $1, %v", k.steps)
 	k.Go("BNE single")
 	k.Label("run")
-	k.advance(k.sumA, tARun)
-	k.advance(k.sumB, tBRun)
+	k.advance(k.sumA, layout.TileARun)
+	k.advance(k.sumB, layout.TileBRun)
 	k.Go("SUBS $1, %v", k.runs)
 	k.Go("BNE outer")
-	k.advance(k.sumA, tABlock)
-	k.advance(k.sumB, tBBlock)
+	k.advance(k.sumA, layout.TileABlock)
+	k.advance(k.sumB, layout.TileBBlock)
 	k.Go("SUBS $1, %v", k.blocks)
 	k.Go("BNE block")
 }
 
 // step adds one row of B times the values of A in that lane.
-func (k *armTile) step(lane int) {
+func (k *tile) step(lane int) {
 	for j := 0; j < k.vecs; j += 2 {
 		k.Op("ldp", k.b[0].Q(), k.b[1].Q(), neon.At(k.sumB, 16*j))
 		for i, row := range k.acc {
@@ -151,8 +153,8 @@ func (k *armTile) step(lane int) {
 }
 
 // scale multiplies columns.
-func (k *armTile) scale() {
-	k.field(tScale, k.p)
+func (k *tile) scale() {
+	k.field(layout.TileScale, k.p)
 	k.Go("CBZ %v, unscaled", k.p)
 	for j := range k.vecs {
 		k.Op("ldr", k.b[0].Q(), neon.At(k.p, 16*j))
@@ -165,12 +167,12 @@ func (k *armTile) scale() {
 
 // shift adds the terms of columns and rows. They are added up first, so that equal
 // norms make the result symmetric.
-func (k *armTile) shift() {
+func (k *tile) shift() {
 	shift, row, sum := k.a[:k.vecs], k.b[0], k.b[1]
 	for _, v := range shift {
 		k.Zero(v)
 	}
-	k.field(tShift, k.p)
+	k.field(layout.TileShift, k.p)
 	k.Go("CBZ %v, unshifted", k.p)
 	for j, v := range shift {
 		k.Op("ldr", v.Q(), neon.At(k.p, 16*j))
@@ -196,12 +198,12 @@ func (k *armTile) shift() {
 }
 
 // store adds what is added element by element, applies the rectifier and stores.
-func (k *armTile) store() {
+func (k *tile) store() {
 	zero, six := k.a[4], k.a[5]
 	k.Zero(zero)
 	k.LoadNumber(six, 6)
-	k.field(tReLU, k.clamp)
-	k.Go("MOVD %d(%v), %v", tCols, k.tile, k.cols)
+	k.field(layout.TileReLU, k.clamp)
+	k.Go("MOVD %d(%v), %v", layout.TileCols, k.tile, k.cols)
 	k.Go("CMP $%d, %v", 4*k.vecs, k.cols)
 	k.Go("BNE partial")
 	for i, acc := range k.acc {
@@ -227,7 +229,7 @@ func (k *armTile) store() {
 }
 
 // rectify applies the rectifier. NaN stays.
-func (k *armTile) rectify(skip string, vs []neon.V, zero, six neon.V) {
+func (k *tile) rectify(skip string, vs []neon.V, zero, six neon.V) {
 	k.Go("CBZ %v, %s", k.clamp, skip)
 	for _, v := range vs {
 		k.Op("fmax", v.S4(), v.S4(), zero.S4())
@@ -242,7 +244,7 @@ func (k *armTile) rectify(skip string, vs []neon.V, zero, six neon.V) {
 
 // partial stores columns that do not fill the registers, by way of the stack: four at a
 // time, then one.
-func (k *armTile) partial(zero, six neon.V) {
+func (k *tile) partial(zero, six neon.V) {
 	row, left, n, to, from := k.off[2], k.off[4], k.off[5], k.sumA, k.sumB
 	for i, acc := range k.acc {
 		for j, v := range acc {
@@ -250,7 +252,7 @@ func (k *armTile) partial(zero, six neon.V) {
 		}
 	}
 	k.Go("ADD $16, RSP, %v", row)
-	k.Go("MOVD $%d, %v", armTileRows, n)
+	k.Go("MOVD $%d, %v", tileRows, n)
 	k.Go("CMP %v, %v", n, k.rows)
 	k.Go("CSEL LT, %v, %v, %v", k.rows, n, n)
 	k.Go("MOVD %v, %v", k.cOff, k.steps)
@@ -284,8 +286,8 @@ func (k *armTile) partial(zero, six neon.V) {
 	k.Go("BNE partrow")
 }
 
-// armPeak emits a loop of independent multiply-adds on registers only.
-func armPeak(f *neon.File) {
+// peak emits a loop of independent multiply-adds on registers only.
+func peak(f *neon.File) {
 	k := f.Func("peakNEON", "runs n rounds of 24 independent vector multiply-adds.", "n int", "")
 	n, acc, x := k.Arg("n"), k.Vs(24), k.V()
 	for _, v := range append(acc, x) {

@@ -1,13 +1,14 @@
-package main
+package arm
 
 import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/internal/kernel/gen/neon"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
 )
 
-// armDepth is depthRow for arm64.
-type armDepth struct {
+// depth is depthRow for arm64.
+type depth struct {
 	quad
 	label         string
 	tapsW, stride int
@@ -15,33 +16,33 @@ type armDepth struct {
 	tmp           neon.R
 }
 
-// armDepthwise emits the kernels of depthwise convolution.
-func armDepthwise(f *neon.File) {
-	for _, s := range depthShapes {
-		armChannels(f, fmt.Sprintf("depthwise%dby%dNEON", s[0], s[1]),
-			"is Depthwise's kernel for filters of that width and step.", func(k *armDepth) {
+// depthwise emits the kernels of depthwise convolution.
+func depthwise(f *neon.File) {
+	for _, s := range layout.DepthShapes {
+		channelLoop(f, fmt.Sprintf("depthwise%dby%dNEON", s[0], s[1]),
+			"is Depthwise's kernel for filters of that width and step.", func(k *depth) {
 				k.tapsW, k.stride = s[0], s[1]
 				k.positions()
 			})
 	}
 	for _, s := range [][2]int{{3, 3}, {5, 1}, {7, 1}} {
-		armChannels(f, fmt.Sprintf("depthwiseWeights%dNEON", s[0]),
-			"is Depthwise's kernel back to the weights for filters of that width.", func(k *armDepth) {
+		channelLoop(f, fmt.Sprintf("depthwiseWeights%dNEON", s[0]),
+			"is Depthwise's kernel back to the weights for filters of that width.", func(k *depth) {
 				k.tapsW = s[0]
 				k.weights(s[1])
 			})
 	}
-	armChannels(f, "depthwiseNEON", "is Depthwise's kernel.", (*armDepth).anyForward)
-	armChannels(f, "depthwiseWeightsNEON", "is Depthwise's kernel.", (*armDepth).anyWeights)
+	channelLoop(f, "depthwiseNEON", "is Depthwise's kernel.", (*depth).anyForward)
+	channelLoop(f, "depthwiseWeightsNEON", "is Depthwise's kernel.", (*depth).anyWeights)
 }
 
-// armChannels emits a kernel of Depthwise that goes through the channels, four or one
+// channelLoop emits a kernel of Depthwise that goes through the channels, four or one
 // at a time.
-func armChannels(f *neon.File, name, doc string, body func(k *armDepth)) {
+func channelLoop(f *neon.File, name, doc string, body func(k *depth)) {
 	a := f.Func(name, doc, "d *byte", "")
-	k := &armDepth{quad: quad{Func: a}, d: a.Arg("d"), c: a.R(), j: a.R(), tmp: a.R()}
+	k := &depth{quad: quad{Func: a}, d: a.Arg("d"), c: a.R(), j: a.R(), tmp: a.R()}
 	rest := a.R()
-	k.field(dC, k.c)
+	k.field(layout.DepthC, k.c)
 	a.Go("MOVD ZR, %v", k.j)
 	a.Go("MOVD %v, %v", k.c, rest)
 	for _, one := range []bool{false, true} {
@@ -58,35 +59,35 @@ func armChannels(f *neon.File, name, doc string, body func(k *armDepth)) {
 	a.Go("RET")
 }
 
-func (k *armDepth) field(off int, r neon.R) { k.Go("MOVD %d(%v), %v", off, k.d, r) }
+func (k *depth) field(off int, r neon.R) { k.Go("MOVD %d(%v), %v", off, k.d, r) }
 
 // get returns a field.
-func (k *armDepth) get(off int) neon.R {
+func (k *depth) get(off int) neon.R {
 	r := k.R()
 	k.field(off, r)
 	return r
 }
 
 // pointer returns a field, moved to the channels at work.
-func (k *armDepth) pointer(off int) neon.R {
+func (k *depth) pointer(off int) neon.R {
 	r := k.get(off)
 	k.Go("ADD %v, %v", k.j, r)
 	return r
 }
 
 // move adds a field to a register.
-func (k *armDepth) move(r neon.R, off int) {
+func (k *depth) move(r neon.R, off int) {
 	k.field(off, k.tmp)
 	k.Go("ADD %v, %v", k.tmp, r)
 }
 
 // positions goes along the row, in groups and then one by one.
-func (k *armDepth) positions() {
-	x, y, n := k.pointer(dX), k.pointer(dY), k.get(dN)
+func (k *depth) positions() {
+	x, y, n := k.pointer(layout.DepthX), k.pointer(layout.DepthY), k.get(layout.DepthN)
 	for _, g := range []struct {
 		label string
 		n     int
-	}{{"g", depthGroup}, {"s", 1}} {
+	}{{"g", layout.DepthGroup}, {"s", 1}} {
 		label := k.label + g.label
 		k.Label(label)
 		k.Go("CMP $%d, %v", g.n, n)
@@ -99,9 +100,9 @@ func (k *armDepth) positions() {
 }
 
 // sums computes some positions, in the order of the taps, and moves x and y past them.
-func (k *armDepth) sums(label string, x, y neon.R, n int) {
+func (k *depth) sums(label string, x, y neon.R, n int) {
 	acc := zeros(k.Func, n)
-	row, w, r := k.R(), k.pointer(dW), k.get(dTaps)
+	row, w, r := k.R(), k.pointer(layout.DepthW), k.get(layout.DepthTaps)
 	k.Go("MOVD %v, %v", x, row)
 	k.Label(label + "row")
 	k.Scope(func() {
@@ -126,31 +127,31 @@ func (k *armDepth) sums(label string, x, y neon.R, n int) {
 			k.Go("ADD %v, %v", k.c, px)
 		}
 	})
-	k.move(row, dXRow)
+	k.move(row, layout.DepthXRow)
 	k.Go("SUBS $1, %v", r)
 	k.Go("BNE %srow", label)
 	k.finish(label, acc)
 	for i := range n {
 		k.store(acc[i], y)
-		k.move(y, dYStep)
-		k.move(x, dXStep)
+		k.move(y, layout.DepthYStep)
+		k.move(x, layout.DepthXStep)
 	}
 }
 
 // finish applies scale, shift and bounds, if there is a scale.
-func (k *armDepth) finish(label string, acc []neon.V) {
-	p := k.get(dScale)
+func (k *depth) finish(label string, acc []neon.V) {
+	p := k.get(layout.DepthScale)
 	k.Go("CBZ %v, %splain", p, label)
 	k.Go("ADD %v, %v", k.j, p)
-	scale, shift, lo, hi, sum := k.load(p), k.load(k.pointer(dShift)), k.V(), k.V(), k.V()
+	scale, shift, lo, hi, sum := k.load(p), k.load(k.pointer(layout.DepthShift)), k.V(), k.V(), k.V()
 	for _, b := range []struct {
 		v   neon.V
 		off int
-	}{{lo, dLo}, {hi, dHi}} {
+	}{{lo, layout.DepthLo}, {hi, layout.DepthHi}} {
 		k.Op("ldr", b.v.S(), neon.At(k.d, b.off))
 		k.Op("dup", b.v.S4(), b.v.SLane(0))
 	}
-	armBounds(k.Func, lo, hi)
+	loadBounds(k.Func, lo, hi)
 	for _, a := range acc {
 		k.Copy(sum, shift)
 		k.do("fmla", sum, a, scale)
@@ -161,8 +162,8 @@ func (k *armDepth) finish(label string, acc []neon.V) {
 }
 
 // weights handles so many rows of taps at a time.
-func (k *armDepth) weights(rows int) {
-	first, w, r := k.pointer(dX), k.pointer(dW), k.get(dTaps)
+func (k *depth) weights(rows int) {
+	first, w, r := k.pointer(layout.DepthX), k.pointer(layout.DepthW), k.get(layout.DepthTaps)
 	k.Label(k.label + "row")
 	acc := make([]neon.V, rows*k.tapsW)
 	to := k.R()
@@ -171,7 +172,7 @@ func (k *armDepth) weights(rows int) {
 		acc[t] = k.load(to)
 		k.Go("ADD %v, %v", k.c, to)
 	}
-	x, y, n, line, px := k.R(), k.pointer(dY), k.get(dN), k.R(), k.R()
+	x, y, n, line, px := k.R(), k.pointer(layout.DepthY), k.get(layout.DepthN), k.R(), k.R()
 	k.Go("MOVD %v, %v", first, x)
 	k.Label(k.label + "position")
 	k.Scope(func() {
@@ -186,12 +187,12 @@ func (k *armDepth) weights(rows int) {
 				}
 			}
 			if i+1 < rows {
-				k.move(line, dXRow)
+				k.move(line, layout.DepthXRow)
 			}
 		}
 	})
-	k.move(x, dXStep)
-	k.move(y, dYStep)
+	k.move(x, layout.DepthXStep)
+	k.move(y, layout.DepthYStep)
 	k.Go("SUBS $1, %v", n)
 	k.Go("BNE %sposition", k.label)
 	for t := range acc {
@@ -199,24 +200,25 @@ func (k *armDepth) weights(rows int) {
 		k.Go("ADD %v, %v", k.c, w)
 	}
 	for range rows {
-		k.move(first, dXRow)
+		k.move(first, layout.DepthXRow)
 	}
 	k.Go("SUBS $%d, %v", rows, r)
 	k.Go("BNE %srow", k.label)
 }
 
 // anyForward goes through the positions for filters of any width.
-func (k *armDepth) anyForward() {
-	x, y, n, row, w, r, px, t := k.pointer(dX), k.pointer(dY), k.get(dN), k.R(), k.R(), k.R(), k.R(), k.R()
+func (k *depth) anyForward() {
+	x, y, n, row, w, r, px, t := k.pointer(layout.DepthX), k.pointer(layout.DepthY), k.get(layout.DepthN), k.R(), k.R(),
+		k.R(), k.R(), k.R()
 	acc, v, weight := k.V(), k.V(), k.V()
 	k.Label(k.label + "position")
 	k.Zero(acc)
-	k.field(dW, w)
+	k.field(layout.DepthW, w)
 	k.Go("ADD %v, %v", k.j, w)
-	k.field(dTaps, r)
+	k.field(layout.DepthTaps, r)
 	k.Go("MOVD %v, %v", x, row)
 	k.Label(k.label + "row")
-	k.field(dTapsW, t)
+	k.field(layout.DepthTapsW, t)
 	k.Go("MOVD %v, %v", row, px)
 	k.Label(k.label + "tap")
 	k.Op("ldr", k.part(v), k.operand(px))
@@ -226,32 +228,33 @@ func (k *armDepth) anyForward() {
 	k.Go("ADD %v, %v", k.c, w)
 	k.Go("SUBS $1, %v", t)
 	k.Go("BNE %stap", k.label)
-	k.move(row, dXRow)
+	k.move(row, layout.DepthXRow)
 	k.Go("SUBS $1, %v", r)
 	k.Go("BNE %srow", k.label)
 	k.store(acc, y)
-	k.move(x, dXStep)
-	k.move(y, dYStep)
+	k.move(x, layout.DepthXStep)
+	k.move(y, layout.DepthYStep)
 	k.Go("SUBS $1, %v", n)
 	k.Go("BNE %sposition", k.label)
 }
 
 // anyWeights adds to each tap's weights the products of its positions.
-func (k *armDepth) anyWeights() {
-	row, w, r, tap, t, x, y, n := k.pointer(dX), k.pointer(dW), k.get(dTaps), k.R(), k.R(), k.R(), k.R(), k.R()
+func (k *depth) anyWeights() {
+	row, w, r, tap, t, x, y, n := k.pointer(layout.DepthX), k.pointer(layout.DepthW), k.get(layout.DepthTaps), k.R(),
+		k.R(), k.R(), k.R(), k.R()
 	k.Label(k.label + "row")
-	k.field(dTapsW, t)
+	k.field(layout.DepthTapsW, t)
 	k.Go("MOVD %v, %v", row, tap)
 	k.Label(k.label + "tap")
 	acc := k.load(w)
-	k.field(dY, y)
+	k.field(layout.DepthY, y)
 	k.Go("ADD %v, %v", k.j, y)
-	k.field(dN, n)
+	k.field(layout.DepthN, n)
 	k.Go("MOVD %v, %v", tap, x)
 	k.Label(k.label + "position")
 	k.Scope(func() { k.do("fmla", acc, k.load(x), k.load(y)) })
-	k.move(x, dXStep)
-	k.move(y, dYStep)
+	k.move(x, layout.DepthXStep)
+	k.move(y, layout.DepthYStep)
 	k.Go("SUBS $1, %v", n)
 	k.Go("BNE %sposition", k.label)
 	k.store(acc, w)
@@ -259,7 +262,7 @@ func (k *armDepth) anyWeights() {
 	k.Go("ADD %v, %v", k.c, w)
 	k.Go("SUBS $1, %v", t)
 	k.Go("BNE %stap", k.label)
-	k.move(row, dXRow)
+	k.move(row, layout.DepthXRow)
 	k.Go("SUBS $1, %v", r)
 	k.Go("BNE %srow", k.label)
 }

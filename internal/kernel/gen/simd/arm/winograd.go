@@ -1,57 +1,60 @@
-package main
+package arm
 
-import "github.com/kindred-ml/kindred/internal/kernel/gen/neon"
+import (
+	"github.com/kindred-ml/kindred/internal/kernel/gen/neon"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+)
 
-// armWino is a kernel of Winograd's transforms under construction.
-type armWino struct {
+// wino is a kernel of Winograd's transforms under construction.
+type wino struct {
 	*neon.Func
 	src, dst, to neon.R
 	to4          neon.R // four times to
 	p, q         neon.R
 }
 
-// armWinograd emits the transforms, four channels at a time.
-func armWinograd(f *neon.File) {
-	armWinoFilter(f)
-	armWinoInput(f)
-	armWinoGradient(f)
-	armWinoOutput(f)
+// winograd emits the transforms, four channels at a time.
+func winograd(f *neon.File) {
+	winoFilter(f)
+	winoInput(f)
+	winoGradient(f)
+	winoOutput(f)
 }
 
-func newArmWino(f *neon.File, name, doc, params string) *armWino {
-	k := &armWino{Func: f.Func(name+"NEON", doc, params, "")}
+func newArmWino(f *neon.File, name, doc, params string) *wino {
+	k := &wino{Func: f.Func(name+"NEON", doc, params, "")}
 	k.src, k.dst, k.p, k.q = k.Arg("src"), k.Arg("dst"), k.R(), k.R()
 	return k
 }
 
 // scatter loads to, the distance of a transform's results.
-func (k *armWino) scatter() {
+func (k *wino) scatter() {
 	k.to, k.to4 = k.Arg("to"), k.R()
 	k.Go("LSL $2, %v, %v", k.to, k.to4)
 }
 
 // result returns a new register with an instruction's result.
-func (k *armWino) result(name string, from ...neon.V) neon.V {
+func (k *wino) result(name string, from ...neon.V) neon.V {
 	v := k.V()
 	quad{Func: k.Func}.do(name, v, from...)
 	return v
 }
 
-func (k *armWino) load(p neon.Operand) neon.V {
+func (k *wino) load(p neon.Operand) neon.V {
 	v := k.V()
 	k.Op("ldr", v.Q(), p)
 	return v
 }
 
 // store writes a value and goes on to another of the results.
-func (k *armWino) store(v neon.V, at, by neon.R) {
+func (k *wino) store(v neon.V, at, by neon.R) {
 	k.Op("str", v.Q(), neon.At(at, 0))
 	k.Go("ADD %v, %v", by, at)
 }
 
 // columns writes, for each of four columns, the four values that transform makes of it:
 // value i of column j is result 4*i + j.
-func (k *armWino) columns(transform func(j int) []neon.V) {
+func (k *wino) columns(transform func(j int) []neon.V) {
 	k.Go("MOVD %v, %v", k.dst, k.p)
 	for j := range 4 {
 		k.Scope(func() {
@@ -65,7 +68,7 @@ func (k *armWino) columns(transform func(j int) []neon.V) {
 }
 
 // patches emits the loop over patches and their channels; more moves on between patches.
-func (k *armWino) patches(channels, more func(c neon.R)) {
+func (k *wino) patches(channels, more func(c neon.R)) {
 	n, c, left := k.Arg("n"), k.Arg("c"), k.R()
 	k.Label("patch")
 	k.Go("MOVD %v, %v", c, left)
@@ -81,9 +84,9 @@ func (k *armWino) patches(channels, more func(c neon.R)) {
 	k.Go("RET")
 }
 
-// armWinoFilter is winoFilter for n*4 filters.
-func armWinoFilter(f *neon.File) {
-	k := newArmWino(f, "winoFilter", "transforms filters.", winoFilterParams)
+// winoFilter is winoFilter for n*4 filters.
+func winoFilter(f *neon.File) {
+	k := newArmWino(f, "winoFilter", "transforms filters.", layout.WinoFilterParams)
 	n, tap, half := k.Arg("n"), k.Arg("tap"), k.Number(0.5)
 	k.scatter()
 	// expand makes (a, (a+b+c)/2, (a-b+c)/2, c).
@@ -127,8 +130,8 @@ func armWinoFilter(f *neon.File) {
 	k.Go("RET")
 }
 
-func armWinoInput(f *neon.File) {
-	k := newArmWino(f, "winoInput", "transforms patches of the input.", winoInputParams)
+func winoInput(f *neon.File) {
+	k := newArmWino(f, "winoInput", "transforms patches of the input.", layout.WinoInputParams)
 	row, pad, three := k.Arg("row"), k.Arg("pad"), k.R()
 	k.scatter()
 	combine := func(to []neon.V, d [4]neon.V) []neon.V {
@@ -162,8 +165,8 @@ func armWinoInput(f *neon.File) {
 	})
 }
 
-func armWinoGradient(f *neon.File) {
-	k := newArmWino(f, "winoGradient", "transforms patches of the output's gradient.", winoInputParams)
+func winoGradient(f *neon.File) {
+	k := newArmWino(f, "winoGradient", "transforms patches of the output's gradient.", layout.WinoInputParams)
 	row, pad := k.Arg("row"), k.Arg("pad")
 	k.scatter()
 	expand := func(a, b neon.V) []neon.V {
@@ -182,8 +185,8 @@ func armWinoGradient(f *neon.File) {
 	})
 }
 
-func armWinoOutput(f *neon.File) {
-	k := newArmWino(f, "winoOutput", "transforms products to patches of the output.", winoOutputParams)
+func winoOutput(f *neon.File) {
+	k := newArmWino(f, "winoOutput", "transforms products to patches of the output.", layout.WinoOutputParams)
 	from, row := k.Arg("from"), k.Arg("row")
 	combine := func(to []neon.V, m [4]neon.V) {
 		k.Scope(func() {

@@ -1,4 +1,4 @@
-package main
+package arm
 
 import (
 	"math"
@@ -6,8 +6,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/gen/neon"
 )
 
-// armLargest is the fold for the maximum, which NaN does not enter.
-func armLargest(f *neon.File) {
+// largest is the fold for the maximum, which NaN does not enter.
+func largest(f *neon.File) {
 	k := f.Func("largestNEON", "is the maximum of x.", "n int, x *float32", "float32")
 	n, x := k.Arg("n"), k.Arg("x")
 	k.Go("LSL $2, %v", n)
@@ -113,16 +113,16 @@ func (q quad) cubic(x, a, c neon.V) neon.V {
 	return r
 }
 
-// armActs are actKernels' bodies.
-func armActs() map[string]armBody {
-	return map[string]armBody{
-		"gate": func(q quad, m, _ armPointers, s, _ armRegs) {
+// acts are the bodies of activations.
+func acts() map[string]rowBody {
+	return map[string]rowBody{
+		"gate": func(q quad, m, _ pointers, s, _ regs) {
 			x := q.load(m["x"])
 			r := q.sigmoidOf(q.cubic(q.third(x), s["a"], s["b"]))
 			q.do("fmul", r, r, x)
 			q.store(r, m["y"])
 		},
-		"gateGrad": func(q quad, m, _ armPointers, s, _ armRegs) {
+		"gateGrad": func(q quad, m, _ pointers, s, _ regs) {
 			// s + x (a + 3 b x^2) s (1 - s), s the sigmoid
 			x, three := q.third(q.load(m["x"])), q.Number(3)
 			q.do("fmul", three, three, s["b"])
@@ -134,13 +134,13 @@ func armActs() map[string]armBody {
 			q.do("fmul", x, x, q.load(m["dy"]))
 			q.store(x, m["dx"])
 		},
-		"gelu": func(q quad, m, _ armPointers, _, _ armRegs) {
+		"gelu": func(q quad, m, _ pointers, _, _ regs) {
 			x := q.load(m["x"])
 			phi, _ := q.normalOf(x)
 			q.do("fmul", phi, phi, x)
 			q.store(phi, m["y"])
 		},
-		"geluGrad": func(q quad, m, _ armPointers, _, _ armRegs) {
+		"geluGrad": func(q quad, m, _ pointers, _, _ regs) {
 			x := q.load(m["x"])
 			phi, density := q.normalOf(x)
 			q.do("fmul", density, density, q.Number(float32(1/math.Sqrt(2*math.Pi))))
@@ -148,7 +148,7 @@ func armActs() map[string]armBody {
 			q.do("fmul", phi, phi, q.load(m["dy"]))
 			q.store(phi, m["dx"])
 		},
-		"softmaxGrad": func(q quad, m, _ armPointers, s, _ armRegs) {
+		"softmaxGrad": func(q quad, m, _ pointers, s, _ regs) {
 			p, g := q.load(m["s"]), q.load(m["dp"])
 			q.do("fsub", p, p, s["less"])
 			e := q.expOf(p)
@@ -157,7 +157,7 @@ func armActs() map[string]armBody {
 			q.do("fmul", g, g, e)
 			q.store(g, m["dp"])
 		},
-		"hardSwish": func(q quad, m, _ armPointers, _, _ armRegs) {
+		"hardSwish": func(q quad, m, _ pointers, _, _ regs) {
 			x, r, zero := q.load(m["x"]), q.Number(0.5), q.V()
 			q.do("fmla", r, x, q.Number(1./6))
 			q.Zero(zero)
@@ -165,7 +165,7 @@ func armActs() map[string]armBody {
 			q.do("fmul", r, r, x)
 			q.store(r, m["y"])
 		},
-		"hardSwishGrad": func(q quad, m, _ armPointers, _, _ armRegs) {
+		"hardSwishGrad": func(q quad, m, _ pointers, _, _ regs) {
 			x, r, at := q.load(m["x"]), q.Number(0.5), q.Number(-3)
 			q.do("fmla", r, x, q.Number(1./3))
 			q.do("fcmge", at, at, x)

@@ -1,4 +1,4 @@
-package main
+package arm
 
 import (
 	"math"
@@ -16,10 +16,10 @@ type quad struct {
 	disp    int
 }
 
-// armRegs are vector registers, and armPointers general ones, by the operands' names.
+// regs are vector registers, and pointers general ones, by the operands' names.
 type (
-	armRegs     = map[string]neon.V
-	armPointers = map[string]neon.R
+	regs     = map[string]neon.V
+	pointers = map[string]neon.R
 )
 
 func (q quad) operand(p neon.R) neon.Operand {
@@ -72,14 +72,14 @@ func (q quad) do(name string, d neon.V, from ...neon.V) {
 // bits is an instruction on whole registers.
 func (q quad) bits(name string, d, n, m neon.V) { q.Op(name, d.B16(), n.B16(), m.B16()) }
 
-// clamp is simd.Bounds' apply for bounds that armBounds has seen to: NaN values stay.
+// clamp is simd.Bounds' apply for bounds that loadBounds has seen to: NaN values stay.
 func (q quad) clamp(v, lo, hi neon.V) {
 	q.do("fmax", v, v, lo)
 	q.do("fmin", v, v, hi)
 }
 
-// armBounds replaces bounds that are NaN, which do nothing, by infinities.
-func armBounds(k *neon.Func, lo, hi neon.V) {
+// loadBounds replaces bounds that are NaN, which do nothing, by infinities.
+func loadBounds(k *neon.Func, lo, hi neon.V) {
 	k.Scope(func() {
 		is := k.V()
 		for _, b := range []struct {

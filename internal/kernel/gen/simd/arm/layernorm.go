@@ -1,10 +1,13 @@
-package main
+package arm
 
-import "github.com/kindred-ml/kindred/internal/kernel/gen/neon"
+import (
+	"github.com/kindred-ml/kindred/internal/kernel/gen/neon"
+	"github.com/kindred-ml/kindred/internal/kernel/gen/simd/layout"
+)
 
-// armLayerNorm is layerNorm.
-func armLayerNorm(f *neon.File) {
-	k := f.Func("layerNormNEON", "is LayerNorm's kernel.", layerNormParams, "")
+// layerNorm is layerNorm.
+func layerNorm(f *neon.File) {
+	k := f.Func("layerNormNEON", "is LayerNorm's kernel.", layout.LayerNormParams, "")
 	rows, cols, y, x := k.Arg("rows"), k.Arg("cols"), k.Arg("y"), k.Arg("x")
 	gamma, beta, stats := k.Arg("gamma"), k.Arg("beta"), k.Arg("stats")
 	k.Go("LSL $2, %v", cols)
@@ -48,9 +51,9 @@ func armLayerNorm(f *neon.File) {
 	k.Go("RET")
 }
 
-// armLayerNormGrad is layerNormGrad.
-func armLayerNormGrad(f *neon.File) {
-	k := f.Func("layerNormGradNEON", "is LayerNormGrad's kernel.", layerNormGradParams, "")
+// layerNormGrad is layerNormGrad.
+func layerNormGrad(f *neon.File) {
+	k := f.Func("layerNormGradNEON", "is LayerNormGrad's kernel.", layout.LayerNormGradParams, "")
 	rows, cols, dx, dy, x := k.Arg("rows"), k.Arg("cols"), k.Arg("dx"), k.Arg("dy"), k.Arg("x")
 	gamma, stats, dgamma, dbeta := k.Arg("gamma"), k.Arg("stats"), k.Arg("dgamma"), k.Arg("dbeta")
 	k.Go("LSL $2, %v", cols)
@@ -103,9 +106,9 @@ func armLayerNormGrad(f *neon.File) {
 	k.Go("RET")
 }
 
-// armExpSum is expSum.
-func armExpSum(f *neon.File) {
-	k := f.Func("expSumNEON", "is ExpSum's kernel.", expSumParams, "float32")
+// expSum is expSum.
+func expSum(f *neon.File) {
+	k := f.Func("expSumNEON", "is ExpSum's kernel.", layout.ExpSumParams, "float32")
 	n, y, x, less := k.Arg("n"), k.Arg("y"), k.Arg("x"), k.Broadcast("less")
 	k.Go("LSL $2, %v", n)
 	acc := zeros(k, 2)

@@ -1,10 +1,10 @@
-package main
+package arm
 
 import "github.com/kindred-ml/kindred/internal/kernel/gen/neon"
 
-// armTranspose emits the transposition of a strip of eight rows, eight columns at a
+// transpose emits the transposition of a strip of eight rows, eight columns at a
 // time.
-func armTranspose(f *neon.File) {
+func transpose(f *neon.File) {
 	k := f.Func("transposeNEON", "writes eight rows of 8*n values as 8*n rows of eight; steps are in bytes.",
 		"dst *float32, dstStep int, src *float32, srcStep int, n int", "")
 	dst, dstStep, src, srcStep, n := k.Arg("dst"), k.Arg("dstStep"), k.Arg("src"), k.Arg("srcStep"), k.Arg("n")
